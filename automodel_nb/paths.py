@@ -1,0 +1,54 @@
+"""The one place that knows file names: of the state directory, and of a job's own directory."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+
+def state_home() -> Path:
+    """``$AUTOMODEL_NB_HOME``, else ``~/.automodel_nb``. Not created here."""
+    return Path(os.environ.get("AUTOMODEL_NB_HOME") or "~/.automodel_nb").expanduser()
+
+
+@dataclass(frozen=True, slots=True)
+class JobPaths:
+    """Names inside one job's directory (created 0700 by the launcher)."""
+
+    root: Path
+
+    @property
+    def recipe(self) -> Path:
+        """What AutoModel reads: the user's text, less the launcher section."""
+        return self.root / "recipe.yaml"
+
+    @property
+    def script(self) -> Path:
+        """What runs on this node (interactive)."""
+        return self.root / "launch.sh"
+
+    @property
+    def sbatch(self) -> Path:
+        """What sbatch was given."""
+        return self.root / "launch.sbatch"
+
+    @property
+    def log(self) -> Path:
+        """Standard output and error of the job, whole; appended to by every attempt."""
+        return self.root / "output.log"
+
+    @property
+    def checkpoints(self) -> Path:
+        """AutoModel's checkpoint_dir where the recipe names none."""
+        return self.root / "checkpoints"
+
+    @property
+    def supervisor(self) -> Path:
+        """JSON: pid, start time and boot id of the process that watches over an interactive job."""
+        return self.root / "supervisor.json"
+
+    def exit_code(self, attempt: int = 0, task: int | None = None) -> Path:
+        """One file for each attempt and array task: ``exit_code``, ``exit_code.1``, ``exit_code.task3``, ``exit_code.task3.1``."""
+        parts = ["exit_code", *([f"task{task}"] if task is not None else []), *([str(attempt)] if attempt else [])]
+        return self.root / ".".join(parts)
