@@ -50,5 +50,12 @@ class JobPaths:
 
     def exit_code(self, attempt: int = 0, task: int | None = None) -> Path:
         """One file for each attempt and array task: ``exit_code``, ``exit_code.1``, ``exit_code.task3``, ``exit_code.task3.1``."""
-        parts = ["exit_code", *([f"task{task}"] if task is not None else []), *([str(attempt)] if attempt else [])]
+        return self._mark("exit_code", attempt, task)
+
+    def started(self, attempt: int = 0, task: int | None = None) -> Path:
+        """Left by each attempt of a Slurm job when it begins, so that no older attempt's exit code is taken for its own."""
+        return self._mark("started", attempt, task)
+
+    def _mark(self, name: str, attempt: int, task: int | None) -> Path:
+        parts = [name, *([f"task{task}"] if task is not None else []), *([str(attempt)] if attempt else [])]
         return self.root / ".".join(parts)
