@@ -1,0 +1,1 @@
+"""From a config to text: the training command, the SBATCH script, the SkyPilot task. Pure functions."""
