@@ -1,0 +1,255 @@
+"""The handle that a user holds: one job, whoever launched it and whenever."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from automodel_nb.errors import JobError
+from automodel_nb.interpolation import Masker
+from automodel_nb.jobs.record import JobRecord
+from automodel_nb.jobs.session import Session, session
+from automodel_nb.jobs.tracker import Status
+from automodel_nb.launchers import launcher
+from automodel_nb.launchers.base import Stop
+from automodel_nb.paths import JobPaths
+from automodel_nb.states import JobState
+from automodel_nb.watching import checkpoints, follow, progress
+from automodel_nb.watching.metrics import MetricPoint
+
+if TYPE_CHECKING:
+    from automodel_nb.watching.progress import Progress
+
+_LADDER: tuple[Stop, ...] = ("save", "interrupt", "kill")
+
+
+class Job:
+    """One training job.
+
+    Made by `automodel_nb.launch`, `automodel_nb.attach` and `automodel_nb.jobs`; holds nothing that another kernel
+    could not read from disk or ask the scheduler.
+    """
+
+    def __init__(self, record: JobRecord, kernel: Session | None = None) -> None:
+        self._record = record
+        self._session = kernel or session()
+        self._stops = 0
+
+    def __repr__(self) -> str:
+        return f"<Job {self.id} {self.name!r} {self.method} {self.state}>"
+
+    # --- what it is ---
+
+    @property
+    def record(self) -> JobRecord:
+        """The record on disk, as last read."""
+        return self._record
+
+    @property
+    def id(self) -> str:
+        """Unique id, eight letters and digits."""
+        return self._record.id
+
+    @property
+    def name(self) -> str:
+        """The job's name (``job_name``)."""
+        return self._record.name
+
+    @property
+    def method(self) -> str:
+        """``interactive``, ``slurm`` or ``skypilot``."""
+        return self._record.method
+
+    @property
+    def directory(self) -> Path:
+        """The job's own directory."""
+        return Path(self._record.directory)
+
+    @property
+    def paths(self) -> JobPaths:
+        """File names inside the job's directory."""
+        return JobPaths(self.directory)
+
+    @property
+    def scheduler_id(self) -> str:
+        """Slurm's job id, SkyPilot's job id, or the pid of an interactive job's supervisor."""
+        return self._record.submission.scheduler_id if self._record.submission else ""
+
+    @property
+    def cluster(self) -> str:
+        """Name of the Slurm or SkyPilot cluster, empty where there is one only."""
+        return self._record.submission.cluster if self._record.submission else ""
+
+    @property
+    def host(self) -> str:
+        """The machine of an interactive job, the login node of one launched by ssh."""
+        return self._record.submission.host if self._record.submission else self._record.machine
+
+    @property
+    def yaml(self) -> str:
+        """The document as it was typed."""
+        return self._record.yaml
+
+    @property
+    def attempts(self) -> int:
+        """How often it has begun: 1, and one more for each requeue."""
+        return self.status.observation.attempt + 1
+
+    # --- where it stands ---
+
+    @property
+    def status(self) -> Status:
+        """What was last seen of it, and when."""
+        status = self._session.tracker.observe(self._record)
+        if status.observation.state.final and self._record.ended is None:
+            self._record = self._record.with_end(status.observation)
+        return status
+
+    @property
+    def state(self) -> JobState:
+        """Where it stands."""
+        return self.status.observation.state
+
+    @property
+    def reason(self) -> str:
+        """Why, in words."""
+        return self.status.observation.reason
+
+    @property
+    def reason_code(self) -> str:
+        """Why, as a stable name (``saved_at_time_limit``)."""
+        return self.status.observation.reason_code
+
+    @property
+    def exit_code(self) -> int | None:
+        """Exit status of the training command, as a shell gives it (128 + n for a signal); None before the end."""
+        return self.status.observation.exit_code
+
+    def wait(self, timeout: float | None = None) -> JobState:
+        """Wait for the job's end.
+
+        Args:
+            timeout: seconds; None waits for ever.
+
+        Returns:
+            The final state, or the present one when the time is up.
+        """
+        end = None if timeout is None else time.monotonic() + timeout
+        while not (state := self.state).final and (end is None or time.monotonic() < end):
+            time.sleep(min(0.2, self._session.tracker.interval(self.method)))
+        return state
+
+    # --- what it says ---
+
+    def log(self, tail: int | None = None) -> str:
+        """The log's text, secrets masked.
+
+        Args:
+            tail: only so many last lines; None gives all.
+        """
+        lines = (line.text for line in follow.lines(self.paths.log))
+        if tail is not None:
+            from collections import deque
+
+            lines = iter(deque(lines, maxlen=max(0, tail)))
+        return self._masker().mask("\n".join(lines))
+
+    def follow(self, offset: int = 0) -> Iterator[tuple[int, str]]:
+        """The log's lines from a byte offset on, as they come, until the job has ended.
+
+        Args:
+            offset: 0, or an offset that an earlier `follow` gave.
+
+        Yields:
+            (offset to go on from, line without its end); secrets masked.
+        """
+        masker = self._masker()
+        source = follow.LogFile(self.paths.log, offset)
+        while True:
+            over = self.state.final  # asked first: what the job wrote before its end is read below
+            while lines := source.read():
+                for line in lines:
+                    yield line.offset, masker.mask(line.text)
+            if over:
+                yield from ((line.offset, masker.mask(line.text)) for line in source.flush())
+                return
+            time.sleep(0.1)
+
+    def metrics(self) -> list[MetricPoint]:
+        """Every training and validation step that the log tells of, in its order."""
+        return progress.read_points(self.directory)
+
+    @property
+    def progress(self) -> Progress:
+        """Step, epoch, loss and what else the log tells of how far it is."""
+        return progress.read_progress(self.directory)
+
+    @property
+    def checkpoint(self) -> Path | None:
+        """The newest complete checkpoint."""
+        where = self._record.checkpoint_dir
+        return checkpoints.newest_complete(Path(where)) if where else None
+
+    @property
+    def model_path(self) -> Path | None:
+        """The consolidated model (Hugging Face format) of the newest checkpoint that has one."""
+        where = self._record.checkpoint_dir
+        return checkpoints.model_path(Path(where)) if where else None
+
+    def _masker(self) -> Masker:
+        return Masker(value for name in self._record.secrets if (value := os.environ.get(name)))
+
+    # --- what can be done to it ---
+
+    def cancel(self) -> None:
+        """Ask it to stop.
+
+        An interactive job is asked to save and stop; a second call interrupts it, a third kills it. A cluster job is
+        cancelled in its scheduler.
+
+        Raises:
+            JobError: it belongs to another user, or cannot be reached from this machine.
+        """
+        self._own("cancelled")
+        if self.state.final or self._record.submission is None:
+            return
+        launcher(self.method).stop(self._record.ref(), _LADDER[min(self._stops, len(_LADDER) - 1)])
+        self._stops += 1
+        self._session.tracker.poke(self.method)
+
+    def resume(self, overrides: dict[str, str] | None = None) -> Job:
+        """Launch it again from its newest complete checkpoint.
+
+        Args:
+            overrides: further ``--set`` values, dotted path to text.
+
+        Returns:
+            The new job, linked to this one.
+
+        Raises:
+            JobError: there is no complete checkpoint, or the job still runs.
+            LaunchError: it cannot be launched again; nothing was.
+        """
+        from automodel_nb.jobs.launching import submit
+        from automodel_nb.planning import make_plan
+
+        self._own("resumed")
+        if not self.state.final and self.state is not JobState.UNKNOWN:
+            raise JobError(f"{self.id} is {self.state}; it can be resumed once it has ended")
+        newest = self.checkpoint
+        if newest is None:
+            raise JobError(f"{self.id} has no complete checkpoint in {self._record.checkpoint_dir}")
+        request = self._record.request
+        restored = {**request.overrides, **(overrides or {}), "checkpoint.restore_from": str(newest)}
+        plan = make_plan(replace(request, overrides=restored), yaml=self.yaml)
+        record = submit(plan, self._session.store, resumed_from=self.id)
+        self._session.tracker.poke(record.method)
+        return Job(record, self._session)
+
+    def _own(self, what: str) -> None:
+        if self._record.uid not in (None, os.getuid()):
+            raise JobError(f"{self.id} belongs to {self._record.user}; it can be read here but not {what}")

@@ -1,0 +1,153 @@
+"""One question a tick to each scheduler, whoever asks: a panel, a table, `job.state`, `job.wait`.
+
+There is no thread here. Whoever looks at a job calls `observe`; if the last answer is young enough it is taken, else
+all jobs of that kind are asked about at once.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+
+from automodel_nb.errors import UnreachableError
+from automodel_nb.jobs import evidence
+from automodel_nb.jobs.record import JobRecord
+from automodel_nb.jobs.store import JobStore
+from automodel_nb.launchers import launcher
+from automodel_nb.launchers.base import Launcher
+from automodel_nb.states import JobState, Observation
+from automodel_nb.watching.progress import read_progress
+
+#: Seconds between two questions while something changes. A site raises it with `Tracker.floor`.
+FLOOR = {"interactive": 0.2, "slurm": 5.0, "skypilot": 5.0}
+SLOWEST = 60.0  # seconds between two questions while nothing changes
+SUBMITTING_FOR = 120.0  # seconds after which a launch that wrote no submission is taken for broken off
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """An observation and how old it is.
+
+    Attributes:
+        observation: what was last seen.
+        as_of: when the scheduler last answered, UTC seconds.
+        silent: why it does not answer now; empty where it does.
+    """
+
+    observation: Observation
+    as_of: float
+    silent: str = ""
+
+
+@dataclass
+class _Kind:
+    """The rhythm of one launch method."""
+
+    interval: float
+    asked: float = float("-inf")
+    jobs: dict[str, JobRecord] = field(default_factory=dict)
+
+
+class Tracker:
+    """What is known of all jobs that this kernel looks at.
+
+    Args:
+        store: where final states are written.
+        launchers: gives the launcher of a method.
+        floor: least seconds between two questions, by method.
+        clock: monotonic seconds.
+    """
+
+    def __init__(
+        self,
+        store: JobStore | None = None,
+        launchers: Callable[[str], Launcher] = launcher,
+        floor: dict[str, float] | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.floor = FLOOR | (floor or {})
+        self._store = store
+        self._launcher = launchers
+        self._clock = clock
+        self._lock = threading.RLock()
+        self._kinds: dict[str, _Kind] = {}
+        self._known: dict[str, Status] = {}
+
+    def observe(self, record: JobRecord) -> Status:
+        """Where a job stands."""
+        return self.observe_all([record])[record.id]
+
+    def observe_all(self, records: Iterable[JobRecord]) -> dict[str, Status]:
+        """Where each job stands, at the price of at most one question for each launch method."""
+        statuses: dict[str, Status] = {}
+        waiting: dict[str, list[JobRecord]] = {}
+        with self._lock:
+            for record in records:
+                if record.ended is not None:
+                    statuses[record.id] = Status(record.ended, record.ended.ended or record.created)
+                elif record.submission is None:
+                    statuses[record.id] = _unsubmitted(record)
+                else:
+                    waiting.setdefault(record.method, []).append(record)
+            for method, group in waiting.items():
+                self._tick(method, group)
+                statuses |= {record.id: self._known[record.id] for record in group}
+        return statuses
+
+    def poke(self, method: str) -> None:
+        """Ask anew at the next look: something was launched, or told to stop."""
+        with self._lock:
+            kind = self._kind(method)
+            kind.asked, kind.interval = float("-inf"), self.floor[method]
+
+    def interval(self, method: str) -> float:
+        """Seconds between two questions at present."""
+        with self._lock:
+            return self._kind(method).interval
+
+    def _kind(self, method: str) -> _Kind:
+        return self._kinds.setdefault(method, _Kind(self.floor[method]))
+
+    def _tick(self, method: str, group: Sequence[JobRecord]) -> None:
+        kind = self._kind(method)
+        new = [record for record in group if record.id not in self._known]
+        kind.jobs |= {record.id: record for record in group}
+        if not new and self._clock() - kind.asked < kind.interval:
+            return
+        kind.asked = self._clock()
+        asked = [record for record in kind.jobs.values() if not self._final(record)]
+        try:
+            answers = self._launcher(method).poll([record.ref() for record in asked])
+        except UnreachableError as error:
+            kind.interval = min(SLOWEST, kind.interval * 2)
+            for record in asked:
+                last = self._known.get(record.id)
+                unknown = Observation(JobState.UNKNOWN, "the scheduler has not answered yet", "unreachable")
+                self._known[record.id] = (
+                    Status(last.observation, last.as_of, str(error)) if last else Status(unknown, time.time(), str(error))
+                )
+            return
+        changed = False
+        for record in asked:
+            observation = answers.get(record.id) or evidence.forgotten(record)
+            observation = evidence.refine(observation, record, lambda record=record: read_progress(record.directory))  # type: ignore[misc]
+            before = self._known.get(record.id)
+            changed |= before is None or before.observation != observation
+            self._known[record.id] = Status(observation, time.time())
+            if observation.state.final and self._store is not None:
+                self._store.save(record.with_end(observation))
+        kind.interval = self.floor[method] if changed else min(SLOWEST, kind.interval * 1.5)
+        kind.jobs = {record.id: record for record in asked if not self._final(record)}
+
+    def _final(self, record: JobRecord) -> bool:
+        known = self._known.get(record.id)
+        return known is not None and known.observation.state.final
+
+
+def _unsubmitted(record: JobRecord) -> Status:
+    if time.time() - record.created < SUBMITTING_FOR:
+        return Status(Observation(JobState.SUBMITTING), time.time())
+    words = "the launch was broken off before the job was submitted"
+    return Status(Observation(JobState.UNKNOWN, words, "launch_broken_off"), record.created)
