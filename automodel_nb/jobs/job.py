@@ -18,11 +18,11 @@ from automodel_nb.launchers import launcher
 from automodel_nb.launchers.base import Stop
 from automodel_nb.paths import JobPaths
 from automodel_nb.states import JobState
-from automodel_nb.watching import checkpoints, follow, progress
+from automodel_nb.watching import checkpoints, follow, reading
 from automodel_nb.watching.metrics import MetricPoint
 
 if TYPE_CHECKING:
-    from automodel_nb.watching.progress import Progress
+    from automodel_nb.watching.metrics import Progress
 
 _LADDER: tuple[Stop, ...] = ("save", "interrupt", "kill")
 
@@ -181,12 +181,12 @@ class Job:
 
     def metrics(self) -> list[MetricPoint]:
         """Every training and validation step that the log tells of, in its order."""
-        return progress.read_points(self.directory)
+        return reading.read_points(self.directory)
 
     @property
     def progress(self) -> Progress:
         """Step, epoch, loss and what else the log tells of how far it is."""
-        return progress.read_progress(self.directory)
+        return reading.read_progress(self.directory)
 
     @property
     def checkpoint(self) -> Path | None:

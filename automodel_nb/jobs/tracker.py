@@ -18,7 +18,7 @@ from automodel_nb.jobs.store import JobStore
 from automodel_nb.launchers import launcher
 from automodel_nb.launchers.base import Launcher
 from automodel_nb.states import JobState, Observation
-from automodel_nb.watching.progress import read_progress
+from automodel_nb.watching.reading import read_progress
 
 #: Seconds between two questions while something changes. A site raises it with `Tracker.floor`.
 FLOOR = {"interactive": 0.2, "slurm": 5.0, "skypilot": 5.0}
