@@ -1,0 +1,116 @@
+"""What a card says, in words; HTML and plain text say the same."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from automodel_nb.states import JobState
+from automodel_nb.views import words
+from automodel_nb.views.model import CardData
+
+
+def where(card: CardData) -> str:
+    """``slurm 60360068 on cluster a, via login1``."""
+    text = " ".join(part for part in (card.method, card.scheduler_id) if part)
+    text += f" on {card.cluster}" if card.cluster else ""
+    return text + (f" via {card.host}" if card.host else "")
+
+
+def progress_line(card: CardData) -> str:
+    """``24 of 40 steps, epoch 0, 3 min left``; empty before the first step."""
+    progress = card.progress
+    if progress.step is None:
+        return ""
+    total = f" of {progress.total_steps:,}" if progress.total_steps else ""
+    parts = [f"{progress.step + 1:,}{total} steps"]
+    parts += [f"epoch {progress.epoch}"] if progress.epoch is not None else []
+    if progress.eta_s is not None and not card.state.final and progress.eta_s > 0:
+        parts.append(f"{words.duration(progress.eta_s)} left")
+    return " · ".join(parts)
+
+
+def too_late(card: CardData) -> bool:
+    """True where the time limit comes before the last step, at the present pace."""
+    started, limit, now, eta = card.started, card.time_limit, card.as_of, card.progress.eta_s
+    if started is None or limit is None or now is None or eta is None or card.state.final:
+        return False
+    return now + eta > started + limit
+
+
+def staleness(card: CardData) -> str:
+    """How old the news is: only for a job that still changes, since a saved page goes on showing it."""
+    if card.as_of is None or card.state.final:
+        return ""
+    text = f"as of {words.clock(card.as_of, card.zone)} {words.zone_name(card.as_of, card.zone)}"
+    return f"{text}, no answer since" if card.unreachable else text
+
+
+def facts(card: CardData) -> list[tuple[str, str]]:
+    """The latest figures: ``("Loss", "2.859")`` and so on, those that are known."""
+    train = [point for point in card.points if point.split == "train"]
+    found: list[tuple[str, str]] = []
+
+    def add(name: str, values: Sequence[float | None], unit: str = "") -> None:
+        known = [value for value in values if value is not None]
+        if known:
+            found.append((name, words.number(known[-1]) + unit))
+
+    add("Loss", [point.loss for point in train])
+    add("Validation loss", [point.loss for point in card.points if point.split != "train"])
+    add("Tokens/s", [point.tps for point in train])
+    add("Memory", [point.memory_gib for point in train if point.memory_gib], " GiB")
+    add("Learning rate", [point.lr for point in train])
+    return found
+
+
+def losses(card: CardData) -> list[float]:
+    """The finite training losses, in order."""
+    return [
+        point.loss for point in card.points if point.split == "train" and point.loss is not None and math.isfinite(point.loss)
+    ]
+
+
+def timeline(card: CardData) -> list[tuple[str, str, str]]:
+    """Moments as (name, clock time, exact time), with what lies between them as ("", words, "")."""
+    rows: list[tuple[str, str, str]] = []
+    near: float | None = None
+
+    def moment(name: str, at: float) -> None:
+        nonlocal near
+        text = words.clock(at, card.zone, near)
+        rows.append((name, f"{text} {words.zone_name(at, card.zone)}" if near is None else text, words.iso(at)))
+        near = at
+
+    if card.submitted is not None:
+        moment("Submitted", card.submitted)
+    if card.started is not None:
+        if card.submitted is not None:
+            rows.append(("", f"waited {words.duration(card.started - card.submitted)}", ""))
+        moment("Started", card.started)
+    elif card.estimate is not None and not card.state.final:
+        rows.append(("", "waits", ""))
+        moment("Expected start", card.estimate)
+    if card.ended is not None:
+        if card.started is not None:
+            rows.append(("", f"ran {words.duration(card.ended - card.started)}", ""))
+        moment("Ended", card.ended)
+    elif card.started is not None and card.state in (JobState.RUNNING, JobState.STOPPING):
+        if card.as_of is not None:
+            rows.append(("", f"has run {words.duration(card.as_of - card.started)}", ""))
+        if card.time_limit is not None:
+            moment("Time limit", card.started + card.time_limit)
+    return rows
+
+
+def places(card: CardData) -> list[tuple[str, str]]:
+    """Paths and addresses, those that are known."""
+    rows = [
+        ("Model", card.model_path),
+        ("Checkpoint", card.checkpoint),
+        ("Log", card.log_path),
+        ("Directory", card.directory),
+        ("Nodes", ", ".join(card.nodes)),
+        ("Tracked at", card.tracker_url),
+    ]
+    return [(name, value) for name, value in rows if value]
