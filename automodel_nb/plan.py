@@ -50,7 +50,7 @@ class Request:
         file_text: that file's text at the time of the launch.
         method: the method that was chosen (never None in a plan).
         overrides: dotted path to text, as given by ``--set``.
-        profile, host: as given.
+        profile, host, name: as given.
         chdir: absolute directory that relative paths in the recipe mean.
     """
 
@@ -61,6 +61,7 @@ class Request:
     overrides: Mapping[str, str] = field(default_factory=dict)
     profile: str | None = None
     host: str | None = None
+    name: str | None = None
     ignore: tuple[str, ...] = ()
     chdir: str = ""
 

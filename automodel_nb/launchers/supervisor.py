@@ -206,6 +206,11 @@ def _adopt_orphans() -> None:
     ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)
 
 
+def _answer(line: str) -> None:
+    sys.stdout.write(line + "\n")
+    sys.stdout.flush()
+
+
 def main(arguments: list[str]) -> NoReturn:
     """``supervisor.py DIRECTORY CHDIR SIGNAL COMMAND...``."""
     directory, chdir, name, *argv = arguments
@@ -221,12 +226,10 @@ def main(arguments: list[str]) -> NoReturn:
     supervisor = Supervisor(directory, getattr(signal, name))
     try:
         supervisor.start(argv, chdir)
-        print(json.dumps({"pid": os.getpid(), "start_time": start_time(os.getpid()), "boot_id": boot_id()}))
+        _answer(json.dumps({"pid": os.getpid(), "start_time": start_time(os.getpid()), "boot_id": boot_id()}))
     except OSError as error:
-        print(json.dumps({"error": f"{error.strerror}: {error.filename or directory}"}))
-        sys.stdout.flush()
+        _answer(json.dumps({"error": f"{error.strerror}: {error.filename or directory}"}))
         os._exit(1)
-    sys.stdout.flush()
     null = os.open(os.devnull, os.O_RDWR)
     for descriptor in (0, 1, 2):
         os.dup2(null, descriptor)

@@ -12,9 +12,9 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from automodel_nb.errors import UnreachableError
-from automodel_nb.jobs import evidence
-from automodel_nb.jobs.record import JobRecord
-from automodel_nb.jobs.store import JobStore
+from automodel_nb.job import evidence
+from automodel_nb.job.record import JobRecord
+from automodel_nb.job.store import JobStore
 from automodel_nb.launchers import launcher
 from automodel_nb.launchers.base import Launcher
 from automodel_nb.states import JobState, Observation

@@ -12,8 +12,8 @@ from pathlib import Path
 from automodel_nb import hosts
 from automodel_nb.errors import AutomodelError, LaunchError, SubmissionError
 from automodel_nb.interpolation import EnvTemplate
-from automodel_nb.jobs.record import JobRecord
-from automodel_nb.jobs.store import JobStore, new_id
+from automodel_nb.job.record import JobRecord
+from automodel_nb.job.store import JobStore, new_id
 from automodel_nb.launchers import launcher
 from automodel_nb.launchers.base import Launcher
 from automodel_nb.plan import Plan

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 
-from automodel_nb.jobs.store import JobStore
-from automodel_nb.jobs.tracker import Tracker
+from automodel_nb.job.store import JobStore
+from automodel_nb.job.tracker import Tracker
 from automodel_nb.paths import state_home
 
 

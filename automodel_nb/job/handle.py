@@ -11,18 +11,18 @@ from typing import TYPE_CHECKING
 
 from automodel_nb.errors import JobError
 from automodel_nb.interpolation import Masker
-from automodel_nb.jobs.record import JobRecord
-from automodel_nb.jobs.session import Session, session
-from automodel_nb.jobs.tracker import Status
+from automodel_nb.job.record import JobRecord
+from automodel_nb.job.session import Session, session
+from automodel_nb.job.tracker import Status
 from automodel_nb.launchers import launcher
 from automodel_nb.launchers.base import Stop
 from automodel_nb.paths import JobPaths
 from automodel_nb.states import JobState
 from automodel_nb.watching import checkpoints, follow, reading
-from automodel_nb.watching.metrics import MetricPoint
+from automodel_nb.watching.points import MetricPoint
 
 if TYPE_CHECKING:
-    from automodel_nb.watching.metrics import Progress
+    from automodel_nb.watching.progress import Progress
 
 _LADDER: tuple[Stop, ...] = ("save", "interrupt", "kill")
 
@@ -30,7 +30,7 @@ _LADDER: tuple[Stop, ...] = ("save", "interrupt", "kill")
 class Job:
     """One training job.
 
-    Made by `automodel_nb.launch`, `automodel_nb.attach` and `automodel_nb.jobs`; holds nothing that another kernel
+    Made by `automodel_nb.launch`, `automodel_nb.attach` and `automodel_nb.job`; holds nothing that another kernel
     could not read from disk or ask the scheduler.
     """
 
@@ -192,13 +192,17 @@ class Job:
     def checkpoint(self) -> Path | None:
         """The newest complete checkpoint."""
         where = self._record.checkpoint_dir
-        return checkpoints.newest_complete(Path(where)) if where else None
+        return checkpoints.newest_checkpoint(Path(where)) if where else None
 
     @property
     def model_path(self) -> Path | None:
         """The consolidated model (Hugging Face format) of the newest checkpoint that has one."""
         where = self._record.checkpoint_dir
         return checkpoints.model_path(Path(where)) if where else None
+
+    def mask(self, text: str) -> str:
+        """A text with the values of this job's secrets masked."""
+        return self._masker().mask(text)
 
     def _masker(self) -> Masker:
         return Masker(value for name in self._record.secrets if (value := os.environ.get(name)))
@@ -234,7 +238,7 @@ class Job:
             JobError: there is no complete checkpoint, or the job still runs.
             LaunchError: it cannot be launched again; nothing was.
         """
-        from automodel_nb.jobs.launching import submit
+        from automodel_nb.job.launching import submit
         from automodel_nb.planning import make_plan
 
         self._own("resumed")

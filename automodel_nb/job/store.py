@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from automodel_nb.errors import JobError, JobNotFoundError
-from automodel_nb.jobs.record import JobRecord, RecordError, dump, load
+from automodel_nb.job.record import JobRecord, RecordError, dump, load
 from automodel_nb.paths import state_home
 
 _ALPHABET = "abcdefghijkmnpqrstuvwxyz23456789"  # none that look alike

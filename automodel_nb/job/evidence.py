@@ -11,12 +11,12 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-from automodel_nb.jobs.record import JobRecord
+from automodel_nb.job.record import JobRecord
 from automodel_nb.launchers.interactive import exit_words, read_exit_code
 from automodel_nb.paths import JobPaths
 from automodel_nb.states import JobState, Observation
-from automodel_nb.watching.checkpoints import newest_complete, step_of
-from automodel_nb.watching.metrics import Progress
+from automodel_nb.watching.checkpoints import newest_checkpoint, step_of
+from automodel_nb.watching.progress import Progress
 
 _TAIL = 65536  # bytes at the log's end in which slurmstepd's last words stand
 # exact texts: slurmstepd writes them into the job's own output file when it ends a job
@@ -81,14 +81,14 @@ def refine(observation: Observation, record: JobRecord, progress: Callable[[], P
         record: the job.
         progress: reads the job's log; called only where it is needed.
     """
-    if not observation.state.final or observation.state.ok and observation.reason_code:
+    if not observation.state.final or (observation.state.ok and observation.reason_code):
         return observation
     seen = progress()
     saved = _saved_words(record, seen)
     if observation.state is JobState.COMPLETED:
         if seen.preempted and not _trained_to_the_end(seen):
             return replace(observation, state=JobState.PREEMPTED, reason=saved, reason_code="saved_on_signal")
-        if seen.step is None and seen.resumed_from:
+        if seen.last is None and seen.resumed_from:
             words = f"nothing was left to train: {Path(seen.resumed_from).name} already is the last step"
             return replace(observation, reason=words, reason_code="nothing_to_train")
         return observation
@@ -108,7 +108,7 @@ def _trained_to_the_end(seen: Progress) -> bool:
 
 
 def _saved_words(record: JobRecord, seen: Progress) -> str:
-    newest = newest_complete(Path(record.checkpoint_dir)) if record.checkpoint_dir else None
+    newest = newest_checkpoint(Path(record.checkpoint_dir)) if record.checkpoint_dir else None
     if newest is None:
         return "told to save, but there is no complete checkpoint"
     step = step_of(newest)

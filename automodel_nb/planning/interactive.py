@@ -1,0 +1,65 @@
+"""An interactive launch: this node."""
+
+from __future__ import annotations
+
+import os
+
+from automodel_nb import cpu
+from automodel_nb.findings import Finding, Fix
+from automodel_nb.plan import JOB_DIR_PLACEHOLDER, EnvironmentValue, SetAtStart
+from automodel_nb.planning.parts import Parts, Rendered
+from automodel_nb.rendering import environment
+from automodel_nb.rendering.command import alone, torchrun
+from automodel_nb.rendering.interactive import script
+
+
+def render(parts: Parts) -> Rendered:
+    """The command, script and environment of a job on this node."""
+    config, node = parts.config, parts.facts.node
+    assert node is not None
+    findings: list[Finding] = []
+    device = config.device
+    if device is None:
+        device = "cuda" if node.gpus or config.gpus else "cpu"
+        if device == "cpu" and config.command is None:
+            message = "this node has no GPU that the notebook can see: it trains on the CPU, which is for trying out only"
+            findings.append(parts.finding("no-gpu", "warning", message, "interactive.device", Fix("say `device: cpu`")))
+    processes = config.nproc_per_node or (len(config.gpus) if config.gpus else node.gpus if device == "cuda" else 1) or 1
+    if processes == 1:
+        command = alone(parts.training)
+    else:
+        # --standalone takes a free port by itself; two such trainings on one node do not meet
+        command = torchrun(parts.training, ["--standalone", f"--nproc-per-node={processes}"])
+    if config.master_port is not None and config.command is None:
+        message = f"master_port {config.master_port} is not used: torchrun --standalone takes a free port by itself"
+        findings.append(parts.finding("port-not-used", "warning", message, "interactive.master_port", Fix("take it out")))
+    return Rendered(
+        command=command,
+        submit=_submit(parts),
+        files={"launch.sh": script(command, config.pre_commands, own_command=config.command is not None)},
+        environment=_environment(parts, device, processes),
+        findings=findings,
+    )
+
+
+def _environment(parts: Parts, device: str, processes: int) -> dict[str, EnvironmentValue]:
+    config = parts.config
+    values: dict[str, EnvironmentValue] = {}
+    values |= environment.base(parts.environ, same_node=True, inherit=config.inherit_env)
+    values |= environment.OURS | {"HF_HOME": environment.hf_home(config.hf_home, parts.environ)}
+    if device == "cpu":
+        values |= cpu.environment(processes)
+        paths = [str(cpu.PATH), *filter(None, [str(values.get("PYTHONPATH", ""))])]
+        values |= {"PYTHONPATH": os.pathsep.join(paths), "CUDA_VISIBLE_DEVICES": ""}
+    elif config.gpus:
+        values["CUDA_VISIBLE_DEVICES"] = ",".join(config.gpus)
+    values |= parts.user_environment
+    values["AUTOMODEL_JOB_DIR"] = SetAtStart("the job's directory")
+    return values
+
+
+def _submit(parts: Parts) -> list[str]:
+    from automodel_nb.launchers.interactive import supervisor_argv
+    from automodel_nb.planning.training import preemption_signal
+
+    return supervisor_argv(JOB_DIR_PLACEHOLDER, parts.request.chdir, preemption_signal(parts.recipe))
