@@ -101,13 +101,13 @@ def attach(which: str = "last") -> Job:
         raise JobNotFoundError("there is no job yet; `%automodel_new interactive` begins one")
     if which == "last":
         return found[0]
-    for match in (
-        lambda job: job.id == which,
-        lambda job: job.scheduler_id == which,
-        lambda job: job.name == which,
-        lambda job: len(which) >= 3 and job.id.startswith(which),
+    for fitting in (
+        [job for job in found if job.id == which],
+        [job for job in found if job.scheduler_id == which],
+        [job for job in found if job.name == which],
+        [job for job in found if len(which) >= 3 and job.id.startswith(which)],
     ):
-        if fitting := [job for job in found if match(job)]:
+        if fitting:
             return fitting[0]
     raise JobNotFoundError(f"there is no job {which!r}; `%automodel_jobs` lists them")
 

@@ -31,7 +31,8 @@ def _parse(magic: Any, line: str) -> argparse.Namespace:
         words = arg_split(line, posix=True)
     except ValueError as error:
         fail(str(error).lower())
-    return parser.parse_args(words)
+    args: argparse.Namespace = parser.parse_args(words)
+    return args
 
 
 def _with_suggestion(message: str, parser: argparse.ArgumentParser) -> str:

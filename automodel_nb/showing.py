@@ -5,7 +5,7 @@ from __future__ import annotations
 import getpass
 import time
 from collections import deque
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 
 from automodel_nb.job.handle import Job
 from automodel_nb.job.session import session
@@ -141,10 +141,10 @@ def _failure(job: Job) -> Failure | None:
     return Failure(cause=job.mask(error.text), where=f"{rank}line {error.number} of the log")
 
 
-def _config_rows(job: Job) -> Iterable[tuple[str, str]]:
+def _config_rows(job: Job) -> Sequence[tuple[str, str]]:
     request = job.record.request
     rows = [("working directory", job.record.chdir)]
     if request.file:
         rows.append(("recipe", request.file))
     rows += [(f"--set {path}", text) for path, text in request.overrides.items()]
-    return tuple(rows)
+    return rows

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from collections import deque
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -152,11 +153,7 @@ class Job:
             tail: only so many last lines; None gives all.
         """
         lines = (line.text for line in follow.lines(self.paths.log))
-        if tail is not None:
-            from collections import deque
-
-            lines = iter(deque(lines, maxlen=max(0, tail)))
-        return self._masker().mask("\n".join(lines))
+        return self.mask("\n".join(lines if tail is None else deque(lines, maxlen=max(0, tail))))
 
     def follow(self, offset: int = 0) -> Iterator[tuple[int, str]]:
         """The log's lines from a byte offset on, as they come, until the job has ended.

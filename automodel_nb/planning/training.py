@@ -50,9 +50,9 @@ def read_recipe(sources: Sources, generation: Generation, *, own_command: bool) 
         generation: of the AutoModel that will read it.
         own_command: the user's own command trains, AutoModel reads nothing.
     """
-    findings: list[Finding] = []
+    findings: list[Finding] = list(sources.base.recipe_findings)
     text, diff = sources.base.recipe_text, ""
-    values = sources.base.recipe()
+    values: dict[str, Any] = dict(sources.base.recipe())
     if generation == "new" and not own_command:
         edited = published_keys(sources.base)
         text, diff = edited.text, edited.diff

@@ -60,9 +60,7 @@ def torchrun(training: Training, options: Sequence[str]) -> str:
     if training.shell is not None:
         return training.shell
     # not the `torchrun` on PATH: that one may belong to another Python
-    return join(
-        [*_python(training), "-m", "torch.distributed.run", *options, *_automodel(training, ()), *training.overrides]
-    )
+    return join([*_python(training), "-m", "torch.distributed.run", *options, *_automodel(training, ()), *training.overrides])
 
 
 def checkpoint_override() -> Raw:

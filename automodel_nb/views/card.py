@@ -2,31 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from automodel_nb.states import JobState
 from automodel_nb.views import story, words
 from automodel_nb.views.curve import curve_html
 from automodel_nb.views.findings import findings_html, findings_text
-from automodel_nb.views.html import COLOURS, FONT, LINE, MUTED, RED, chip, code, details, esc, pre, progress_bar, table, tag
+from automodel_nb.views.html import COLOURS, FONT, LINE, MUTED, RED
+from automodel_nb.views.html import bare_code, chip, code, command, details, esc, pairs, pre, progress_bar, prose, tag, tiles
 from automodel_nb.views.lines import lines_html, lines_text
 from automodel_nb.views.model import CardData, Failure
 
 
 def card_html(card: CardData) -> str:
     """The card as HTML that needs no script, no style sheet and no trust."""
-    places = story.places(card)
     parts = [
         _head(card),
-        tag("div", esc(card.reason), "margin-top:8px") if card.reason else "",
+        tag("div", prose(card.reason), "margin-top:8px") if card.reason else "",
         _failure(card.failure) if card.failure else "",
         findings_html(card.findings),
         _progress(card),
-        _facts(card),
-        curve_html(card.points, restarts=card.restarts) if story.losses(card) else "",
-        _timeline(card),
-        tag("div", "", f"border-top:{LINE};margin-top:12px"),
+        tiles(((name, esc(value)) for name, value in story.facts(card)), 17),
+        curve_html(card.points, restarts=card.restarts) if card.points else "",
+        tiles(((moment.name, _moment(moment)) for moment in story.timeline(card)), 13),
+        tag("div", "", f"border-top:{LINE}"),
         details(f"Log, last {len(card.last_lines)} lines", lines_html(card.last_lines)) if card.last_lines else "",
-        details("Files and nodes", table((name, code(value)) for name, value in places)) if places else "",
-        _configuration(card),
+        _values("Files and nodes", story.places(card)),
+        _values("What was launched", card.config, card.command),
         _foot(card),
     ]
     style = f"{FONT};font-size:13px;line-height:1.5;max-width:760px;border:{LINE};border-radius:8px;padding:14px 18px"
@@ -39,7 +41,7 @@ def card_text(card: CardData) -> str:
     losses = story.losses(card)
     spark = words.sparkline(losses)
     figures = [f"{name.lower()} {value}" for name, value in story.facts(card)]
-    moments = [f"{name.lower()} {text}".strip() for name, text, _ in story.timeline(card)]
+    moments = [f"{moment.name.lower()} {moment.text} {moment.remark}".rstrip() for moment in story.timeline(card)]
     lines = [
         f"{words.SYMBOLS[card.state]} {card.state.value}  {card.name}  ({story.where(card)})",
         card.reason,
@@ -65,11 +67,11 @@ def _head(card: CardData) -> str:
 
 def _failure(failure: Failure) -> str:
     where = tag("span", f" {esc(failure.where)}", MUTED) if failure.where else ""
-    parts = [tag("div", tag("strong", esc(failure.cause)) + where)]
+    parts = [tag("div", tag("strong", prose(failure.cause)) + where)]
     if failure.evidence:
-        parts.append(pre("\n".join(esc(line) for line in lines_text(failure.evidence).split("\n")), "margin-top:6px"))
+        parts.append(pre(esc(lines_text(failure.evidence))))
     if failure.fix:
-        parts.append(tag("div", f"→ {esc(failure.fix)}", "margin-top:6px"))
+        parts.append(tag("div", f"→ {prose(failure.fix)}", "margin-top:4px"))
     return tag(
         "div",
         "".join(parts),
@@ -95,34 +97,14 @@ def _progress(card: CardData) -> str:
     return tag("div", row + drawn + warning, "margin-top:12px")
 
 
-def _facts(card: CardData) -> str:
-    tiles = "".join(
-        tag("div", tag("div", name, f"{MUTED};font-size:12px") + tag("div", value, "font-size:17px;line-height:1.3"))
-        for name, value in story.facts(card)
-    )
-    return tag("div", tiles, "display:flex;flex-wrap:wrap;gap:8px 28px;margin:12px 0") if tiles else ""
+def _moment(moment: story.Moment) -> str:
+    remark = tag("span", f" {esc(moment.remark)}", MUTED) if moment.remark else ""
+    return tag("span", esc(moment.text), title=moment.exact) + remark
 
 
-def _timeline(card: CardData) -> str:
-    cells = []
-    for name, text, exact in story.timeline(card):
-        if name:
-            inner = tag("div", name, f"{MUTED};font-size:12px") + tag("div", text, "white-space:nowrap", title=exact)
-            cells.append(tag("div", inner))
-        else:
-            cells.append(tag("div", text, f"{MUTED};font-size:12px;white-space:nowrap;border-bottom:{LINE};padding:0 6px 1px"))
-    return (
-        tag("div", "".join(cells), "display:flex;flex-wrap:wrap;align-items:flex-end;gap:6px 12px;margin-top:12px")
-        if cells
-        else ""
-    )
-
-
-def _configuration(card: CardData) -> str:
-    if not card.config and not card.command:
-        return ""
-    command = tag("div", "Command", f"{MUTED};margin:6px 0 2px") + pre(esc(card.command)) if card.command else ""
-    return details("What was launched", table((name, code(value)) for name, value in card.config) + command)
+def _values(title: str, rows: Sequence[tuple[str, str]], line: str = "") -> str:
+    listed = pairs((name, bare_code(value)) for name, value in rows)
+    return details(title, listed + (command(line) if line else "")) if listed or line else ""
 
 
 def _foot(card: CardData) -> str:

@@ -28,8 +28,9 @@ NAMES = {
 HEIGHT = 200
 INK = "#7a7a7a"  # 4.3:1 on white, 4.4:1 on JupyterLab's dark: a picture cannot know its page's theme
 _COLOURS = ("#2f7de1", "#d9730d", "#8b5cf6", "#1f9d76")
-_LEFT, _TOP, _BOTTOM = 8.0, 30, 22  # percent, pixels, pixels around the plot
-_BUCKETS = 120  # beyond so many points a run is drawn as mean and range of each share
+_LEFT, _RIGHT = 8.0, 99.0  # percent of the width between which the lines lie
+_TOP, _BOTTOM = 30, 22  # pixels above and below them
+_SHARES = 90  # more points than this are drawn as mean and range of so many shares
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,16 +94,21 @@ def curve_svg(
     everything = series_of(points, value)
     name = NAMES.get(value, value)
     drawn = [series for series in everything if series.runs]
-    steps = [step for series in everything for step in [*series.broken, *(step for run in series.runs for step, _ in run)]]
-    if not steps:
-        body = _text("50%", height // 2, "No steps yet", "middle")
-    else:
-        x = axis.Scale(min(steps), max(steps)) if min(steps) < max(steps) else axis.Scale(min(steps) - 1, max(steps) + 1)
-        amounts = [amount for series in drawn for run in series.runs for _, amount in run]
-        y = axis.value_scale(amounts or [0.0])
+    steps = [step for series in everything for step in (*series.broken, *(step for run in series.runs for step, _ in run))]
+    if steps:
+        x = axis.Scale(min(steps), max(max(steps), min(steps) + 1))
+        y = axis.value_scale([amount for series in drawn for run in series.runs for _, amount in run] or [0.0])
         plot = _Plot(x, y, height)
-        body = plot.grid() + plot.marks(restarts) + "".join(plot.series(series, i) for i, series in enumerate(everything))
-        body += _legend(name + (" (log)" if y.log else ""), drawn)
+        back = [run[0][0] for series in drawn[:1] for run in series.runs[1:]]  # steps that go back: training was restarted
+        lines = (plot.series(series, _colour(i)) for i, series in enumerate(everything))
+        body = (
+            plot.grid()
+            + plot.marks([*back, *restarts])
+            + "".join(lines)
+            + _legend(f"{name}, log scale" if y.log else name, drawn)
+        )
+    else:
+        body = _text("50%", height // 2, "No steps yet", "middle")
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="100%" height="{height}" role="img" '
         f'style="color:{ink};font:11px system-ui,sans-serif;font-family:var(--jp-ui-font-family,system-ui,sans-serif)">'
@@ -124,86 +130,89 @@ class _Plot:
     height: int
 
     def across(self, step: float) -> str:
-        return f"{_LEFT + self.x(step) * (99 - _LEFT):.2f}%"
+        return f"{_LEFT + self.x(step) * (_RIGHT - _LEFT):.2f}%"
 
     def down(self, amount: float) -> float:
         return round(self.height - _BOTTOM - self.y(amount) * (self.height - _TOP - _BOTTOM), 1)
 
     def grid(self) -> str:
         rows, columns = self.y.ticks(4), self.x.ticks(5, whole=True)
-        lines = "".join(_line(f"{_LEFT}%", self.down(t), "99%", self.down(t), ".22") for t in rows)
-        numbers = "".join(_text(f"{_LEFT - 1}%", self.down(t) + 4, axis.label(t, rows), "end") for t in rows)
-        steps = "".join(
-            _text(self.across(t), self.height - 6, axis.label(t, columns), "end" if self.x(t) > 0.97 else "middle")
-            for t in columns
-        )
-        return lines + numbers + steps + _text("0", self.height - 6, "step", "start")
+        lines = "".join(_line(f"{_LEFT:g}%", self.down(t), f"{_RIGHT:g}%", self.down(t), ".22") for t in rows)
+        numbers = "".join(_text(f"{_LEFT - 1:g}%", self.down(t) + 4, axis.label(t, rows), "end") for t in rows)
+        floor = self.height - 6
+        steps = "".join(_text(self.across(t), floor, axis.label(t, columns), self._anchor(t)) for t in columns)
+        return lines + numbers + steps
 
-    def marks(self, restarts: Sequence[int]) -> str:
-        inside = [step for step in dict.fromkeys(restarts) if self.x.low <= step <= self.x.high]
+    def marks(self, steps: Sequence[int]) -> str:
+        """A dotted line where training was restarted; no more than could be told apart."""
+        inside = [step for step in dict.fromkeys(steps) if self.x.low <= step <= self.x.high]
         return "".join(
-            _line(self.across(step), _TOP - 4, self.across(step), self.height - _BOTTOM, ".7", ' stroke-dasharray="2 3"')
-            + _text(
-                self.across(step), _TOP + 6, "↻", "middle" if 0.03 < self.x(step) < 0.97 else "end", "<title>restarted</title>"
-            )
-            for step in inside[:20]
+            _line(self.across(step), _TOP, self.across(step), self.height - _BOTTOM, ".7", ' stroke-dasharray="2 3"')
+            + _text(self.across(step), _TOP - 2, "↻", self._anchor(step), "<title>restarted</title>")
+            for step in inside[-20:]
         )
 
-    def series(self, series: Series, index: int) -> str:
-        colour = _COLOURS[index % len(_COLOURS)]
+    def series(self, series: Series, colour: str) -> str:
         count = sum(len(run) for run in series.runs)
-        dots = series.name != "train" or count == 1
+        dash = "" if series.name == "train" else ' stroke-dasharray="5 3"'
+        stroke = f'fill="none" stroke="{colour}" stroke-width="1.8" stroke-linejoin="round" vector-effect="non-scaling-stroke"'
         shapes = []
         for run in series.runs:
-            line, band = _reduce(run, max(2, _BUCKETS * len(run) // max(1, count)))
+            line, band = _reduce(run, max(2, _SHARES * len(run) // count))
             if band:
-                shapes.append(f'<path d="{self._path(band)}z" fill="{colour}" fill-opacity=".16"/>')
-            dash = ' stroke-dasharray="5 3"' if series.name != "train" else ""
-            shapes.append(
-                f'<path d="{self._path(line)}" fill="none" stroke="{colour}" stroke-width="1.8" stroke-linejoin="round"'
-                f' vector-effect="non-scaling-stroke"{dash}/>'
-            )
-        inner = "".join(shapes)
-        # only the lines stretch with the width: words and dots stand outside of this nested picture
-        area = f'<svg x="{_LEFT}%" width="{99 - _LEFT}%" height="{self.height}" viewBox="0 0 1000 {self.height}" preserveAspectRatio="none">{inner}</svg>'
-        marked = (
-            [point for run in series.runs for point in run] if dots and count <= 40 else [series.last] if series.runs else []
-        )
-        circles = "".join(f'<circle cx="{self.across(s)}" cy="{self.down(v)}" r="2.6" fill="{colour}"/>' for s, v in marked)
-        crosses = "".join(
-            f'<text x="{self.across(s)}" y="{_TOP + 6}" text-anchor="middle" fill="#e5484d">✕<title>not a number at step {s}</title></text>'
-            for s in series.broken[:1]
-        )
-        return area + circles + crosses
+                shapes.append(f'<path d="{self._path(band)}z" fill="{colour}" fill-opacity=".18"/>')
+            shapes.append(f'<path d="{self._path(line)}" {stroke}{dash}/>')
+        # only the lines stretch with the width of the place: words and dots stand outside of this nested picture
+        box = f'x="{_LEFT:g}%" width="{_RIGHT - _LEFT:g}%" height="{self.height}" viewBox="0 0 1000 {self.height * 10}"'
+        area = f'<svg {box} preserveAspectRatio="none">{"".join(shapes)}</svg>'
+        points = [point for run in series.runs for point in run]
+        dots = points if series.name != "train" and count <= 20 else points[-1:]
+        circles = "".join(f'<circle cx="{self.across(s)}" cy="{self.down(v):g}" r="2.6" fill="{colour}"/>' for s, v in dots)
+        return area + circles + self._broken(series.broken)
+
+    def _broken(self, steps: Sequence[int]) -> str:
+        """A cross where the values stop being numbers."""
+        if not steps:
+            return ""
+        inside = f"<title>not a number at step {steps[0]}</title>"
+        return _text(self.across(steps[0]), _TOP + 10, "✕ NaN", self._anchor(steps[0]), inside, fill="#e5484d")
+
+    def _anchor(self, step: float) -> str:
+        at = self.x(step)
+        return "start" if at < 0.02 else "end" if at > 0.97 else "middle"
 
     def _path(self, points: Sequence[tuple[float, float]]) -> str:
-        return "M" + " ".join(f"{self.x(step) * 1000:.0f},{self.down(amount):g}" for step, amount in points)
+        """Whole numbers, each relative to the one before (which is as drawn, so that nothing adds up): a third of the size."""
+        places = [(round(self.x(step) * 1000), round(self.down(amount) * 10)) for step, amount in points]
+        moves = (f"{x1 - x0},{y1 - y0}" for (x0, y0), (x1, y1) in pairwise(places))
+        return f"M{places[0][0]},{places[0][1]}l" + " ".join(moves) if len(places) > 1 else ""
 
 
-def _reduce(run: Run, buckets: int) -> tuple[list[tuple[float, float]], list[tuple[float, float]]]:
-    """A line through the means of `buckets` shares of a long run, and the outline of their range; a short run as it is."""
-    if len(run) <= buckets:
+def _reduce(run: Run, shares: int) -> tuple[list[tuple[float, float]], list[tuple[float, float]]]:
+    """A line through the means of `shares` shares of a long run, and the outline of their range; a short run as it is."""
+    if len(run) <= shares:
         return [(float(step), amount) for step, amount in run], []
-    edges = [round(i * len(run) / buckets) for i in range(buckets + 1)]
-    shares = [run[a:b] for a, b in pairwise(edges)]
-    middle = [sum(step for step, _ in share) / len(share) for share in shares]
+    edges = [round(i * len(run) / shares) for i in range(shares + 1)]
+    parts = [run[a:b] for a, b in pairwise(edges)]
+    middle = [sum(step for step, _ in share) / len(share) for share in parts]
     middle[0], middle[-1] = run[0][0], run[-1][0]
-    line = [(at, sum(amount for _, amount in share) / len(share)) for at, share in zip(middle, shares, strict=True)]
-    top = [(at, max(amount for _, amount in share)) for at, share in zip(middle, shares, strict=True)]
-    bottom = [(at, min(amount for _, amount in share)) for at, share in zip(middle, shares, strict=True)]
+    line = [(at, sum(amount for _, amount in share) / len(share)) for at, share in zip(middle, parts, strict=True)]
+    top = [(at, max(amount for _, amount in share)) for at, share in zip(middle, parts, strict=True)]
+    bottom = [(at, min(amount for _, amount in share)) for at, share in zip(middle, parts, strict=True)]
     return line, [*top, *reversed(bottom)]
 
 
 def _legend(name: str, drawn: Sequence[Series]) -> str:
-    """The name of the curve, then each split with its last value, spread over the width."""
-    entries = [_text("0", 13, name, "start", weight="600")]
-    for i, series in enumerate(reversed(drawn[:3])):
-        colour = _COLOURS[drawn.index(series) % len(_COLOURS)]
-        shape = f'<tspan fill="{colour}">{"━" if series.name == "train" else "╍●"}</tspan> '
-        entries.append(
-            _text(f"{99 - 30 * i}%", 13, f"{_split(series.name)} {words.number(series.last[1])}", "end", before=shape)
-        )
-    return "".join(entries)
+    """The name of the curve, and at the other end the splits as they are drawn; one text, so that nothing overlaps."""
+    keys = "".join(
+        f'<tspan fill="{_colour(i)}"> {"━" if series.name == "train" else "╍"} </tspan>{esc(_split(series.name))}'
+        for i, series in enumerate(drawn[:3])
+    )
+    return _text("0", 13, name, "start", weight="600") + (_text(f"{_RIGHT:g}%", 13, "", "end", keys) if len(drawn) > 1 else "")
+
+
+def _colour(index: int) -> str:
+    return _COLOURS[index % len(_COLOURS)]
 
 
 def _split(name: str) -> str:
@@ -214,6 +223,6 @@ def _line(x1: str, y1: float, x2: str, y2: float, opacity: str, more: str = "") 
     return f'<line x1="{x1}" y1="{y1:g}" x2="{x2}" y2="{y2:g}" stroke="currentColor" stroke-opacity="{opacity}"{more}/>'
 
 
-def _text(x: str, y: float, text: str, anchor: str, inside: str = "", *, weight: str = "", before: str = "") -> str:
-    bold = f' font-weight="{weight}"' if weight else ""
-    return f'<text x="{x}" y="{y:g}" text-anchor="{anchor}" fill="currentColor"{bold}>{before}{esc(text)}{inside}</text>'
+def _text(x: str, y: float, text: str, anchor: str, inside: str = "", *, weight: str = "", fill: str = "currentColor") -> str:
+    more = (f' text-anchor="{anchor}"' if anchor != "start" else "") + (f' font-weight="{weight}"' if weight else "")
+    return f'<text x="{x}" y="{y:g}" fill="{fill}"{more}>{esc(text)}{inside}</text>'

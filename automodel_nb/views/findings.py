@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from automodel_nb.findings import Finding, in_order
 from automodel_nb.views import words
-from automodel_nb.views.html import AMBER, BLUE, MUTED, RED, esc, tag
+from automodel_nb.views.html import AMBER, BLUE, MUTED, RED, esc, prose, tag
 
 _SYMBOLS = {"error": "✗", "warning": "▲", "hint": "›"}
 _COLOURS = {"error": RED, "warning": AMBER, "hint": BLUE}
@@ -37,12 +37,12 @@ def _item(finding: Finding) -> str:
         "font-weight:600"
     )
     place = tag("span", esc(_place(finding)), MUTED) if _place(finding) else ""
-    fix = tag("div", f"→ {esc(finding.fix.text)}", "padding-left:4px;margin-top:1px") if finding.fix else ""
+    fix = tag("div", f"→ {prose(finding.fix.text)}", "padding-left:4px;margin-top:1px") if finding.fix else ""
     ignore = tag("span", esc(finding.code), f"{MUTED};font-size:11px;margin-left:8px")
     head = tag("span", f"{_SYMBOLS[finding.severity]} {finding.severity}", label)
     return tag(
         "li",
-        f"{head}{place}{esc(finding.message)}{ignore}{fix}",
+        f"{head}{place}{prose(finding.message)}{ignore}{fix}",
         f"margin:0 0 6px;padding:4px 0 4px 10px;border-left:3px solid {colour}",
     )
 

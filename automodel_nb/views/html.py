@@ -15,6 +15,7 @@ of elements that reads well bare. No headings: JupyterLab would list them among 
 from __future__ import annotations
 
 import html
+import re
 from collections.abc import Iterable
 from urllib.parse import quote
 
@@ -22,7 +23,6 @@ from automodel_nb.states import JobState
 from automodel_nb.views import words
 
 FONT = "font-family:system-ui,sans-serif;font-family:var(--jp-ui-font-family,system-ui,sans-serif)"
-MONO = "font-family:ui-monospace,Consolas,monospace;font-family:var(--jp-code-font-family,ui-monospace,Consolas,monospace)"
 LINE = "1px solid #8884"
 MUTED = "opacity:.68"
 
@@ -70,49 +70,59 @@ def chip(state: JobState) -> str:
 
 def code(text: object) -> str:
     """A word or line of code within a sentence."""
-    return tag(
-        "code", esc(text), f"{MONO};font-size:12px;background:#8882;border-radius:3px;padding:1px 4px;word-break:break-word"
-    )
+    return tag("code", esc(text), "font-size:12px;background:#8882;border-radius:3px;padding:1px 4px")
 
 
-def pre(inner: str, style: str = "") -> str:
+def prose(text: object) -> str:
+    """A sentence in which words between backticks are code."""
+    return "".join(code(part) if i % 2 else esc(part) for i, part in enumerate(_BACKTICKS.split(str(text))))
+
+
+_BACKTICKS = re.compile(r"`([^`\n]+)`")
+
+
+def pre(inner: str) -> str:
     """Preformatted lines; `inner` is HTML already. Long lines wrap: a sideways scroll bar hides what it holds."""
-    base = f"{MONO};font-size:12px;line-height:1.5;margin:0;padding:8px 10px;background:#8881;border-radius:5px"
-    return tag(
-        "pre",
-        inner,
-        f"{base};white-space:pre-wrap;word-break:break-word;max-height:420px;overflow:auto{';' + style if style else ''}",
-    )
+    looks = "font-size:12px;line-height:1.5;margin:2px 0 0;padding:8px 10px;background:#8881;border-radius:5px"
+    return tag("pre", inner, f"{looks};white-space:pre-wrap;overflow-wrap:break-word;max-height:420px;overflow:auto")
+
+
+def command(text: str) -> str:
+    """A command line in a block; an option is not torn behind its dashes."""
+    return pre(_OPTION.sub(r"<nobr>\g<0></nobr>", esc(text)))
+
+
+_OPTION = re.compile(r"(?<=\s)--?\w+")
 
 
 def details(summary: str, inner: str, *, is_open: bool = False) -> str:
     """A part that opens; `summary` is text, `inner` HTML."""
-    head = tag("summary", esc(summary), "cursor:pointer;font-weight:600;padding:3px 0")
+    head = tag("summary", esc(summary), "cursor:pointer;font-weight:600")
     return f'<details style="margin-top:8px"{" open" if is_open else ""}>{head}{inner}</details>'
 
 
-def table(rows: Iterable[tuple[str, str]]) -> str:
-    """Names and values; the values are HTML already. Rows with an empty value are left out."""
-    cell = "text-align:left;vertical-align:top;padding:2px 14px 2px 0;word-break:break-word"
-    lines = "".join(
-        tag(
-            "tr",
-            tag("th", esc(name), f"{cell};font-weight:400;white-space:nowrap;{MUTED}", scope="row") + tag("td", value, cell),
-            _ROW,
-        )
-        for name, value in rows
-        if value
-    )
-    return (
-        tag("table", tag("tbody", lines), "border-collapse:collapse;margin:2px 0;font-size:13px;border:none") if lines else ""
-    )
+def pairs(rows: Iterable[tuple[str, str]]) -> str:
+    """Names and their values, below each other; the values are HTML already."""
+    lines = "".join(tag("dt", esc(name), MUTED) + tag("dd", value, "margin:0") for name, value in rows)
+    style = "display:grid;grid-template-columns:max-content 1fr;gap:3px 16px;margin:4px 0;overflow-wrap:break-word"
+    return tag("dl", lines, style) if lines else ""
 
 
-_ROW = "background:transparent;border:none"
+def bare_code(text: object) -> str:
+    """Code that stands alone, as a value in `pairs`: without the fill that marks it within a sentence."""
+    return tag("code", esc(text), "font-size:12px;background:none;padding:0")
+
+
+def tiles(cells: Iterable[tuple[str, str]], size: int) -> str:
+    """Figures side by side, each below its name; values are HTML already, `size` in pixels."""
+    inner = "".join(
+        tag("div", tag("div", esc(name), MUTED) + tag("div", value, f"font-size:{size}px")) for name, value in cells
+    )
+    return tag("div", inner, "display:flex;flex-wrap:wrap;gap:8px 28px;margin:12px 0") if inner else ""
 
 
 def image(svg: str, alt: str, height: int) -> str:
-    """An SVG as a picture: nothing in it can run, untrusted notebooks keep it, and `alt` stands in where pictures do not show."""
+    """An SVG as a picture: nothing in it can run, untrusted notebooks keep it, `alt` stands in where pictures do not show."""
     source = html.escape("data:image/svg+xml," + quote(svg, safe=" '()*,-./:;=!~_&?@$+"))
     style = f"display:block;width:100%;height:{height}px"
     return f'<img src="{source}" alt="{esc(alt)}" width="640" height="{height}" style="{style}">'
@@ -121,4 +131,4 @@ def image(svg: str, alt: str, height: int) -> str:
 def progress_bar(fraction: float, colour: str) -> str:
     """A bar; whatever it says must also be said in words beside it."""
     inner = tag("div", "", f"width:{fraction * 100:.1f}%;height:6px;background:{colour};border-radius:3px")
-    return tag("div", inner, "background:#8883;border-radius:3px;margin:4px 0", role="presentation")
+    return tag("div", inner, "background:#8883;border-radius:3px;margin-top:4px")

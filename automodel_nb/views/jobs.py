@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from automodel_nb.views import words
-from automodel_nb.views.html import FONT, LINE, MUTED, chip, code, esc, tag
+from automodel_nb.views.html import FONT, LINE, MUTED, chip, code, esc, prose, tag
 from automodel_nb.views.model import JobRow
 
 _EMPTY = "No jobs yet. `%automodel_new interactive` writes a cell to start from."
@@ -51,7 +51,7 @@ def jobs_html(rows: Sequence[JobRow], now: float) -> str:
         name = tag("strong", esc(row.name)) + tag("div", f"{code(row.job_id)}{owner}", "margin-top:2px")
         where = esc(row.method) + (tag("div", esc(row.scheduler_id), MUTED) if row.scheduler_id else "")
         state = chip(row.state) + (
-            tag("div", esc(row.note), f"{MUTED};font-size:12px;margin-top:2px;max-width:240px") if row.note else ""
+            tag("div", prose(row.note), f"{MUTED};font-size:12px;margin-top:2px;max-width:240px") if row.note else ""
         )
         values = ((state, cell), (name, cell), (where, cell), (esc(_age(row, now)), right), (_steps(row), right))
         lines.append("".join(tag("td", value, style) for value, style in values) + tag("td", words.number(row.loss), right))

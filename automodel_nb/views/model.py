@@ -14,6 +14,8 @@ from automodel_nb.states import JobState
 from automodel_nb.watching.points import MetricPoint
 from automodel_nb.watching.progress import Progress
 
+NO_PROGRESS = Progress()
+
 
 @dataclass(frozen=True, slots=True)
 class Failure:
@@ -74,7 +76,7 @@ class CardData:
     as_of: float | None = None
     unreachable: bool = False
     exit_code: int | None = None
-    progress: Progress = Progress()
+    progress: Progress = NO_PROGRESS
     points: Sequence[MetricPoint] = ()
     restarts: Sequence[int] = ()
     last_lines: Sequence[str] = ()
@@ -113,7 +115,7 @@ class JobRow:
     submitted: float | None = None
     started: float | None = None
     ended: float | None = None
-    progress: Progress = Progress()
+    progress: Progress = NO_PROGRESS
     loss: float | None = None
     owner: str = ""
     note: str = ""

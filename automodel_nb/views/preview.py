@@ -8,7 +8,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from automodel_nb.findings import Finding
 from automodel_nb.views import words
 from automodel_nb.views.findings import findings_html, findings_text
-from automodel_nb.views.html import FONT, GREEN, LINE, MUTED, RED, code, details, esc, pre, table, tag
+from automodel_nb.views.html import FONT, GREEN, LINE, MUTED, RED, bare_code, details, esc, pairs, pre, tag
+from automodel_nb.views.html import command as command_block
 
 
 def preview_html(
@@ -25,9 +26,9 @@ def preview_html(
     title = "Cannot be launched as it is" if stopped else "Nothing was launched. This is what would be."
     parts = [tag("div", tag("strong", title), "margin-bottom:4px"), findings_html(found)]
     if command:
-        parts.append(_named("Training command", pre(esc(command))))
+        parts.append(_named("Training command", command_block(command)))
     if submit:
-        parts.append(_named("Submitted with", pre(esc(shlex.join(submit)))))
+        parts.append(_named("Submitted with", command_block(shlex.join(submit))))
     if diff:
         parts.append(details("Changes to the recipe", pre(_diff(diff)), is_open=True))
     scripts = [name for name in files if name != "recipe.yaml"]
@@ -37,10 +38,10 @@ def preview_html(
         parts.append(details(summary, pre(_commented(text)), is_open=name in scripts))
     if environment:
         rows = [
-            (name, code(value) if isinstance(value, str) else tag("em", esc(value), MUTED))
+            (name, bare_code(value) if isinstance(value, str) else tag("em", esc(value), MUTED))
             for name, value in environment.items()
         ]
-        parts.append(details(f"Environment · {len(environment)} variables", table(rows)))
+        parts.append(details(f"Environment · {len(environment)} variables", pairs(rows)))
     return tag(
         "div",
         "".join(parts),
@@ -89,4 +90,6 @@ def _commented(text: str) -> str:
 def _diff(text: str) -> str:
     colours = {"+": f"background:{GREEN}2e", "-": f"background:{RED}2e"}
     lines = text.rstrip("\n").split("\n")
+    if len(lines) > 1 and lines[0].startswith("--- ") and lines[1].startswith("+++ "):
+        return tag("span", esc("\n".join(lines[:2])), MUTED) + "\n" + _diff("\n".join(lines[2:]))
     return "\n".join(tag("span", esc(line), colours.get(line[:1], "")) if line[:1] in colours else esc(line) for line in lines)

@@ -39,7 +39,7 @@ class Scale:
 
 
 def value_scale(values: Iterable[float]) -> Scale:
-    """A scale with round ends that holds all `values` (finite, at least one); by powers of ten where they span a hundredfold."""
+    """A scale around all `values` (finite, at least one); by powers of ten where they span a hundredfold."""
     found = list(values)
     low, high = min(found), max(found)
     if low > 0 and high / low >= 100:
@@ -47,8 +47,8 @@ def value_scale(values: Iterable[float]) -> Scale:
     if low == high:
         margin = abs(low) / 2 or 1.0
         return Scale(low - margin, high + margin)
-    step = _round_step((high - low) / 4)
-    return Scale(math.floor(low / step) * step, math.ceil(high / step) * step)
+    margin = (high - low) * 0.06
+    return Scale(low - margin, high + margin)
 
 
 def label(value: float, ticks: list[float]) -> str:

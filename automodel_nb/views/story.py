@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from automodel_nb.states import JobState
 from automodel_nb.views import words
@@ -71,36 +72,44 @@ def losses(card: CardData) -> list[float]:
     ]
 
 
-def timeline(card: CardData) -> list[tuple[str, str, str]]:
-    """Moments as (name, clock time, exact time), with what lies between them as ("", words, "")."""
-    rows: list[tuple[str, str, str]] = []
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """A point of a job's life: its name, the clock time, a remark on what lies before it, and the exact time in UTC."""
+
+    name: str
+    text: str
+    remark: str = ""
+    exact: str = ""
+
+
+def timeline(card: CardData) -> list[Moment]:
+    """When it was submitted, started, ended; or when that is expected."""
+    rows: list[Moment] = []
     near: float | None = None
 
-    def moment(name: str, at: float) -> None:
+    def add(name: str, at: float | None, remark: str = "") -> None:
         nonlocal near
+        if at is None:
+            return
         text = words.clock(at, card.zone, near)
-        rows.append((name, f"{text} {words.zone_name(at, card.zone)}" if near is None else text, words.iso(at)))
+        rows.append(Moment(name, f"{text} {words.zone_name(at, card.zone)}" if near is None else text, remark, words.iso(at)))
         near = at
 
-    if card.submitted is not None:
-        moment("Submitted", card.submitted)
-    if card.started is not None:
-        if card.submitted is not None:
-            rows.append(("", f"waited {words.duration(card.started - card.submitted)}", ""))
-        moment("Started", card.started)
-    elif card.estimate is not None and not card.state.final:
-        rows.append(("", "waits", ""))
-        moment("Expected start", card.estimate)
-    if card.ended is not None:
-        if card.started is not None:
-            rows.append(("", f"ran {words.duration(card.ended - card.started)}", ""))
-        moment("Ended", card.ended)
-    elif card.started is not None and card.state in (JobState.RUNNING, JobState.STOPPING):
+    add("Submitted", card.submitted)
+    add("Started", card.started, _span("after", card.submitted, card.started))
+    if card.started is None and not card.state.final:
+        add("Expected start", card.estimate)
+    add("Ended", card.ended, _span("ran", card.started, card.ended))
+    if card.started is not None and card.state in (JobState.RUNNING, JobState.STOPPING):
         if card.as_of is not None:
-            rows.append(("", f"has run {words.duration(card.as_of - card.started)}", ""))
+            rows.append(Moment("Running for", words.duration(card.as_of - card.started)))
         if card.time_limit is not None:
-            moment("Time limit", card.started + card.time_limit)
+            add("Time limit", card.started + card.time_limit)
     return rows
+
+
+def _span(word: str, begin: float | None, end: float | None) -> str:
+    return f"{word} {words.duration(end - begin)}" if begin is not None and end is not None else ""
 
 
 def places(card: CardData) -> list[tuple[str, str]]:

@@ -22,7 +22,7 @@ class ErrorLine:
     """Why a job failed.
 
     Attributes:
-        line: number of the physical line, from 1.
+        number: of the physical line, from 1.
         text: in one line: ``OutOfMemoryError: CUDA out of memory. …``.
         rank: that failed, where it is known.
         kind: what says so: an ``exception`` of the training; the ``scheduler`` (slurmstepd, srun); a ``crash`` that Python or
@@ -30,7 +30,7 @@ class ErrorLine:
             ``aftermath`` of a failure that left nothing in this log.
     """
 
-    line: int
+    number: int
     text: str
     rank: int | None = None
     kind: Kind = "exception"
@@ -128,7 +128,7 @@ class _Scan:
     def result(self) -> ErrorLine | None:
         sure = [self.found[kind] for kind in ("exception", "scheduler", "crash") if kind in self.found]
         if sure:
-            return min(sure, key=lambda error: error.line)
+            return min(sure, key=lambda error: error.number)
         banner, aftermath = self.found.get("torchrun"), self.found.get("aftermath")
         if banner and aftermath and banner.rank == aftermath.rank:
             banner = None  # it blames a rank that only suffered

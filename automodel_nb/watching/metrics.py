@@ -46,12 +46,10 @@ class LogParser:
     Args:
         zone: in which the log's times are; None is this machine's. (A container without a zone file writes UTC.)
 
-    Attributes:
-        points: all points so far, decimated to at most 2 * VIEW_POINTS; ``decimate(parser.points)`` for a view.
     """
 
     def __init__(self, zone: tzinfo | None = None) -> None:
-        self.points: list[MetricPoint] = []
+        self._points: list[MetricPoint] = []
         self._zone = zone
         self._tail = b""  # bytes that may still be part of a find
         self._searched = 0  # of the tail, from its start
@@ -79,6 +77,11 @@ class LogParser:
     def close(self) -> list[MetricPoint]:
         """The points in an unfinished last line, for a log that nobody writes any more."""
         return self._search(self._tail, len(self._tail))
+
+    @property
+    def points(self) -> list[MetricPoint]:
+        """The points so far, at most VIEW_POINTS of them."""
+        return decimate(self._points)
 
     @property
     def progress(self) -> Progress:
@@ -155,9 +158,9 @@ class LogParser:
         return point
 
     def _add(self, point: MetricPoint) -> None:
-        self.points.append(point)
-        if len(self.points) > 2 * VIEW_POINTS:
-            self.points = decimate(self.points)
+        self._points.append(point)
+        if len(self._points) > 2 * VIEW_POINTS:
+            self._points = decimate(self._points)
         if point.split != "train":
             self._last_val = point
             return
