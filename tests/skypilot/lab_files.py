@@ -1,0 +1,70 @@
+"""Files of the lab, as text to be filled in."""
+
+SSHD_CONFIG = """
+    ListenAddress 127.0.0.1
+    HostKey {root}/ssh/hostkey
+    PidFile none
+    PermitRootLogin prohibit-password
+    PasswordAuthentication no
+    KbdInteractiveAuthentication no
+    UsePAM no
+    StrictModes no
+    MaxSessions 200
+    MaxStartups 100:30:200
+"""
+SSH_CLUSTER = """
+    Host lab
+        HostName 127.0.0.1
+        Port {port}
+        User root
+        IdentityFile {root}/home/.ssh/id_lab
+"""
+SKY_CONFIG = """
+    slurm:
+      pricing: {cpu: 0.02, memory: 0.002, accelerators: {H100: 2.5}}
+    jobs:
+      controller: {consolidation_mode: true}
+"""
+UV = """
+    #!/bin/bash
+    # SkyPilot asks for Python 3.10, which uv would fetch from GitHub
+    args=(); before=
+    for arg in "$@"; do [ "$before" = --python ] && [ "$arg" = 3.10 ] && arg={python}; args+=("$arg"); before=$arg; done
+    export UV_CACHE_DIR={cache} UV_PYTHON_DOWNLOADS=never
+    [ -f /etc/ssl/certs/ca-certificates.crt ] && export SSL_CERT_FILE=/etc/ssl/certs/ca-certificates.crt
+    exec {real} "${{args[@]}}"
+"""
+CURL = """
+    #!/bin/bash
+    case "$*" in
+      *astral.sh/uv/install.sh*) echo 'mkdir -p "$UV_INSTALL_DIR" && cp {root}/shim/uv "$UV_INSTALL_DIR/uv"' ;;
+      *) exec {root}/shim/curl.real "$@" ;;
+    esac
+"""
+SLURM_CONF = """
+    ClusterName=skylab
+    SlurmctldHost={host}(127.0.0.1)
+    SlurmUser=root
+    SlurmdUser=root
+    SlurmctldPort={ctld}
+    AuthType=auth/munge
+    CryptoType=crypto/munge
+    AuthInfo=socket={root}/munge/sock
+    StateSaveLocation={root}/state
+    SlurmdSpoolDir={root}/spool/%n
+    SlurmctldPidFile={root}/slurmctld.pid
+    SlurmdPidFile={root}/slurmd-%n.pid
+    ProctrackType=proctrack/linuxproc
+    TaskPlugin=task/none
+    ReturnToService=2
+    SelectType=select/cons_tres
+    SelectTypeParameters=CR_Core_Memory
+    JobAcctGatherType=jobacct_gather/none
+    AccountingStorageType=accounting_storage/none
+    KillWait=5
+    GresTypes=gpu
+    SlurmdParameters=config_overrides
+    NodeName=sky1 NodeHostname=sky1 NodeAddr=127.0.0.11 Port={sky1} CPUs=8 RealMemory=64000 Gres=gpu:{gpu}:2 State=UNKNOWN
+    NodeName=sky2 NodeHostname=sky2 NodeAddr=127.0.0.12 Port={sky2} CPUs=8 RealMemory=64000 Gres=gpu:{gpu}:2 State=UNKNOWN
+    PartitionName=main Nodes=sky1,sky2 Default=YES MaxTime=01:00:00 State=UP
+"""
