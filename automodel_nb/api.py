@@ -156,7 +156,7 @@ def plan_of(
         host=host,
         name=name,
         ignore=tuple(ignore),
-        chdir=os.getcwd(),
+        cwd=os.getcwd(),
     )
     return make_plan(request, yaml=text if text.strip() else file_text)
 

@@ -51,7 +51,7 @@ class Request:
         method: the method that was chosen (never None in a plan).
         overrides: dotted path to text, as given by ``--set``.
         profile, host, name: as given.
-        chdir: absolute directory that relative paths in the recipe mean.
+        cwd: absolute working directory of the notebook.
     """
 
     text: str
@@ -63,7 +63,7 @@ class Request:
     host: str | None = None
     name: str | None = None
     ignore: tuple[str, ...] = ()
-    chdir: str = ""
+    cwd: str = ""
 
 
 @dataclass(frozen=True)
@@ -83,6 +83,7 @@ class Plan:
         config: the typed launcher section.
         request: what this plan was made from.
         job_dir: parent directory of the job's own directory.
+        chdir: working directory of the training, absolute: what relative paths in the recipe mean.
         recipe_checkpoint_dir: the recipe's own ``checkpoint.checkpoint_dir``; None where the launcher passes one.
         preemption_signal: the signal on which the training saves and stops (``SIGTERM``).
     """
@@ -98,6 +99,7 @@ class Plan:
     config: Config
     request: Request
     job_dir: Path
+    chdir: str
     diff: str = ""
     recipe_checkpoint_dir: str | None = None
     preemption_signal: str = "SIGTERM"

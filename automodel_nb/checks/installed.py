@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 from automodel_nb.findings import Finding, Fix
@@ -31,4 +32,13 @@ def python_works(parts: Parts) -> list[Finding]:
     return []
 
 
-RULES = (python_works,)
+def working_directory(parts: Parts) -> list[Finding]:
+    """The training's working directory exists."""
+    if parts.facts.python is None or os.path.isdir(parts.chdir):
+        return []
+    field = f"{parts.sources.method}.chdir"
+    fix = Fix(f"make it, or give another; relative paths are taken from {parts.request.cwd}")
+    return [parts.finding("no-chdir", "error", f"there is no directory {parts.chdir}", field, fix)]
+
+
+RULES = (python_works, working_directory)

@@ -55,7 +55,7 @@ def submit(
         user=getpass.getuser(),
         machine=hosts.hostname(),
         directory=str(directory),
-        chdir=plan.request.chdir,
+        chdir=plan.chdir,
         yaml=plan.yaml,
         command=plan.command,
         request=plan.request,
@@ -85,7 +85,7 @@ def submit(
 def _checkpoint_dir(plan: Plan, directory: Path) -> str:
     if plan.recipe_checkpoint_dir is None:
         return str(directory / "checkpoints")
-    return os.path.normpath(Path(plan.request.chdir) / Path(plan.recipe_checkpoint_dir).expanduser())
+    return os.path.normpath(Path(plan.chdir) / Path(plan.recipe_checkpoint_dir).expanduser())
 
 
 def _make(directory: Path) -> list[Path]:

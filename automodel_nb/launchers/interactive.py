@@ -37,7 +37,7 @@ class InteractiveLauncher:
     def submit(self, plan: Plan, directory: Path, job_id: str, environ: Mapping[str, str]) -> Submission:
         """See `Launcher.submit`."""
         env = resolve(plan.environment, environ, {"AUTOMODEL_JOB_DIR": str(directory)})
-        argv = supervisor_argv(str(directory), plan.request.chdir, plan.preemption_signal)
+        argv = supervisor_argv(str(directory), plan.chdir, plan.preemption_signal)
         try:
             done = hosts.run(argv, env=env, timeout=20)
             answer: dict[str, Any] = json.loads(done.stdout or "{}")

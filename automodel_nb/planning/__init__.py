@@ -6,16 +6,17 @@ import os
 import re
 import sys
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from automodel_nb import checks, configs
 from automodel_nb.errors import LaunchError
-from automodel_nb.findings import Finding, in_order
+from automodel_nb.findings import in_order
 from automodel_nb.plan import JOB_DIR_PLACEHOLDER, Plan, Request
 from automodel_nb.planning import interactive
 from automodel_nb.planning.expansion import expand_section
-from automodel_nb.planning.parts import Parts, Rendered
+from automodel_nb.planning.parts import Parts, Rendered, TargetFacts
 from automodel_nb.planning.sources import read
 from automodel_nb.planning.training import make_training, preemption_signal, read_recipe
 from automodel_nb.profiles import defaults
@@ -38,21 +39,22 @@ def make_plan(request: Request, *, yaml: str | None = None, environ: Mapping[str
     Raises:
         LaunchError: there is nothing to plan: a text that cannot be read, no method, a field with a bad value.
     """
-    sources = read(request, defaults(request.profile, Path(request.chdir or ".")))
+    sources = read(request, defaults(request.profile, Path(request.cwd or ".")))
     method = sources.method
     section, user_environment, findings = expand_section(method, sources.section, environ)
     config, found = configs.read(method, section)
     findings += found
     if config is None:
-        raise LaunchError(_from(sources, in_order(findings)))
-    chdir = os.path.abspath(os.path.join(request.chdir or os.getcwd(), os.path.expanduser(config.chdir or "")))
-    request = Request(**{**request.__dict__, "method": method, "chdir": chdir})
-    facts = _facts(method, config)
+        raise LaunchError(in_order(findings))
+    cwd = request.cwd or os.getcwd()
+    chdir = os.path.abspath(os.path.join(cwd, os.path.expanduser(config.chdir or "")))
+    request = replace(request, method=method, cwd=cwd)
+    facts = TargetFacts.gather(method, config, sys.executable)
     kind = generation(config.automodel_version or facts.automodel)
     recipe = read_recipe(sources, kind, own_command=config.command is not None)
     findings += recipe.findings
     training = make_training(recipe, config, kind, config.python or facts.default_python)
-    parts = Parts(sources, config, recipe, training, request, facts, user_environment, dict(environ))
+    parts = Parts(sources, config, recipe, training, request, chdir, facts, user_environment, dict(environ))
     rendered = _render(method, parts)
     findings += rendered.findings
     findings += checks.run(parts)
@@ -64,11 +66,12 @@ def make_plan(request: Request, *, yaml: str | None = None, environ: Mapping[str
         submit=rendered.submit,
         files={"recipe.yaml": recipe.text, **rendered.files},
         environment=rendered.environment,
-        findings=_from(sources, in_order(kept)),
+        findings=in_order(kept),
         yaml=yaml if yaml is not None else request.text or request.file_text or "",
         config=config,
         request=request,
-        job_dir=Path(os.path.join(request.chdir, os.path.expanduser(config.job_dir))),
+        job_dir=Path(os.path.abspath(os.path.join(cwd, os.path.expanduser(config.job_dir)))),
+        chdir=chdir,
         diff=recipe.diff,
         recipe_checkpoint_dir=_text(recipe.get("checkpoint.checkpoint_dir")),
         preemption_signal=preemption_signal(recipe),
@@ -81,12 +84,6 @@ def _render(method: str, parts: Parts) -> Rendered:
     raise LaunchError(f"{method} is not built yet")
 
 
-def _facts(method: str, config: Any) -> Any:
-    from automodel_nb.planning.parts import TargetFacts
-
-    return TargetFacts.gather(method, config, sys.executable)
-
-
 def _name(request: Request) -> str:
     """A job's name where the user gave none: the file's, as a directory and a scheduler can hold it."""
     stem = Path(request.file).stem if request.file else ""
@@ -95,8 +92,3 @@ def _name(request: Request) -> str:
 
 def _text(value: object) -> str | None:
     return value if isinstance(value, str) else None
-
-
-def _from(sources: Any, findings: tuple[Finding, ...]) -> tuple[Finding, ...]:
-    """Give the launcher section's findings the name of the text that they are about."""
-    return findings

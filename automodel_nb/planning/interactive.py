@@ -62,4 +62,4 @@ def _submit(parts: Parts) -> list[str]:
     from automodel_nb.launchers.interactive import supervisor_argv
     from automodel_nb.planning.training import preemption_signal
 
-    return supervisor_argv(JOB_DIR_PLACEHOLDER, parts.request.chdir, preemption_signal(parts.recipe))
+    return supervisor_argv(JOB_DIR_PLACEHOLDER, parts.chdir, preemption_signal(parts.recipe))

@@ -53,7 +53,8 @@ class Parts:
         config: the typed launcher section.
         recipe: what AutoModel will read.
         training: the training command's parts.
-        request: as given, method and working directory filled in.
+        request: as given, method and notebook's directory filled in.
+        chdir: working directory of the training, absolute.
         facts: of where the job will run.
         user_environment: what ``env_vars`` and the secret fields ask for.
         environ: the kernel's environment.
@@ -64,6 +65,7 @@ class Parts:
     recipe: Recipe
     training: Training
     request: Request
+    chdir: str
     facts: TargetFacts
     user_environment: Mapping[str, str | EnvTemplate]
     environ: Mapping[str, str]

@@ -114,7 +114,8 @@ def _without_recipe(sources: Sources, values: Mapping[str, Any], generation: Gen
         return []
     message = "the recipe does not say which one it is: current AutoModel needs `recipe:`"
     place = sources.base.place("recipe") or (None, None)
-    return [Finding("no-recipe", "error", message, "recipe", *place, Fix(f"add {_RECIPE_EXAMPLE}"), sources.base.source)]
+    fix = Fix(f"add {_RECIPE_EXAMPLE}")
+    return [Finding("no-recipe", "error", message, "recipe", place[0], place[1], fix, sources.base.source)]
 
 
 def _names_a_recipe(value: object) -> bool:

@@ -18,7 +18,7 @@ PACKAGE = Path(automodel_nb.__file__).parent
 # From the ground up; a module may import from its own floor and from those below.
 FLOORS = [
     ["errors", "findings", "states", "paths"],
-    ["document", "interpolation", "plan", "hosts", "cpu"],
+    ["document", "interpolation", "names", "plan", "hosts", "cpu"],
     ["configs", "facts", "profiles"],
     ["rendering", "checks", "watching"],
     ["launchers"],

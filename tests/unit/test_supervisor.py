@@ -20,7 +20,9 @@ from automodel_nb.launchers import supervisor
 def start(directory: Path, script: str, chdir: str = "/", signal_name: str = "SIGTERM") -> dict[str, Any]:
     (directory / "launch.sh").write_text(script)
     argv = [sys.executable, "-I", "-S", supervisor.__file__, str(directory), chdir, signal_name]
-    done = subprocess.run([*argv, "bash", str(directory / "launch.sh")], capture_output=True, text=True, timeout=30, check=False)
+    done = subprocess.run(
+        [*argv, "bash", str(directory / "launch.sh")], capture_output=True, text=True, timeout=30, check=False
+    )
     answer: dict[str, Any] = json.loads(done.stdout)
     return answer
 
@@ -88,12 +90,12 @@ def test_refuses_in_one_line_and_starts_nothing(directory: Path, chdir: str, wri
 
 
 # Stands for torchrun: an agent without LOCAL_RANK, two workers with it, each with a child that inherits it.
-_AGENT = """
+_AGENT = r"""
 worker() { LOCAL_RANK=$1 python3 -c '
 import os, signal, subprocess, sys, time
-child = subprocess.Popen(["sleep", "60"])
+child, rank = subprocess.Popen(["sleep", "60"]), os.environb[b"LOCAL_RANK"]
 def save(number, frame):
-    print("rank", os.environ["LOCAL_RANK"], "got", number, "child", child.poll(), flush=True); child.kill(); sys.exit(0)
+    os.write(1, b"rank %s got %d child %s\n" % (rank, number, str(child.poll()).encode())); child.kill(); sys.exit(0)
 signal.signal(signal.SIGTERM, save); signal.signal(signal.SIGUSR1, save)
 print("ready", flush=True)
 time.sleep(60)'; }
