@@ -8,8 +8,25 @@ from automodel_nb.states import JobState
 from automodel_nb.views import story, words
 from automodel_nb.views.curve import curve_html
 from automodel_nb.views.findings import findings_html, findings_text
-from automodel_nb.views.html import COLOURS, FONT, LINE, MUTED, RED
-from automodel_nb.views.html import bare_code, chip, code, command, details, esc, pairs, pre, progress_bar, prose, tag, tiles
+from automodel_nb.views.html import (
+    COLOURS,
+    FONT,
+    LINE,
+    MUTED,
+    RED,
+    bare_code,
+    chip,
+    code,
+    command,
+    details,
+    esc,
+    pairs,
+    pre,
+    progress_bar,
+    prose,
+    tag,
+    tiles,
+)
 from automodel_nb.views.lines import lines_html, lines_text
 from automodel_nb.views.model import CardData, Failure
 
@@ -19,6 +36,7 @@ def card_html(card: CardData) -> str:
     parts = [
         _head(card),
         tag("div", prose(card.reason), "margin-top:8px") if card.reason else "",
+        tag("div", prose(story.relations(card)), MUTED) if story.relations(card) else "",
         _failure(card.failure) if card.failure else "",
         findings_html(card.findings),
         _progress(card),
@@ -37,26 +55,29 @@ def card_html(card: CardData) -> str:
 
 def card_text(card: CardData) -> str:
     """The card as plain text, for terminals, logs of papermill, and viewers that show no HTML."""
-    bar = f"{words.bar(card.progress.fraction)} " if card.progress.fraction is not None else ""
-    losses = story.losses(card)
+    fraction, losses = card.progress.fraction, story.losses(card)
+    bar = f"{words.bar(fraction)} " if fraction is not None else ""
     spark = words.sparkline(losses)
-    figures = [f"{name.lower()} {value}" for name, value in story.facts(card)]
-    moments = [f"{moment.name.lower()} {moment.text} {moment.remark}".rstrip() for moment in story.timeline(card)]
+    figures = [f"{name.lower()} {value}" for name, value in story.facts(card) if not (spark and name == "Loss")]
+    moments = [f"{m.name.lower()} {m.text}" + (f" ({m.remark})" if m.remark else "") for m in story.timeline(card)]
     lines = [
         f"{words.SYMBOLS[card.state]} {card.state.value}  {card.name}  ({story.where(card)})",
         card.reason,
+        story.relations(card).replace("`", ""),
         *(_failure_text(card.failure) if card.failure else ()),
         *findings_text(card.findings).splitlines(),
         f"{bar}{story.progress_line(card)}",
+        story.too_late(card),
         f"loss {words.number(losses[0])} {spark} {words.number(losses[-1])}" if spark else "",
         ", ".join(figures),
         ", ".join(moments),
         story.staleness(card),
-        *(f"{name.lower():<11} {value}" for name, value in story.places(card)),
+        *(f"{name.lower():<10}  {value}" for name, value in story.places(card)),
+        f"{'again':<10}  {card.attach}",
     ]
-    text = "\n  ".join(words.one_line(line) if "\n" in line else words.clean(line) for line in lines if line.strip())
-    tail = ["", lines_text(card.last_lines)] if card.last_lines and not card.state.ok and card.state.final else []
-    return "\n".join([text, *tail, f"  {card.attach}"])
+    text = "\n  ".join(words.clean(line.replace("\n", " ")) for line in lines if line.strip())
+    log = lines_text(card.last_lines) if card.state.final and not card.state.ok else ""
+    return f"{text}\n\n{log}" if log else text
 
 
 def _head(card: CardData) -> str:
@@ -91,7 +112,7 @@ def _progress(card: CardData) -> str:
         return ""
     fraction = card.progress.fraction
     percent = f"{int(fraction * 100)} %" if fraction is not None else ""
-    warning = tag("div", "▲ The time limit comes before the last step.", "margin-top:2px") if story.too_late(card) else ""
+    warning = tag("div", late, "margin-top:2px") if (late := story.too_late(card)) else ""
     row = tag("div", tag("span", esc(line)) + " " + tag("span", percent), "display:flex;justify-content:space-between;gap:12px")
     drawn = progress_bar(fraction, COLOURS[card.state]) if fraction is not None else ""
     return tag("div", row + drawn + warning, "margin-top:12px")

@@ -42,17 +42,22 @@ class Series:
     broken: list[int]  #: steps whose value is not a number
 
     @property
+    def count(self) -> int:
+        """How many values can be drawn."""
+        return sum(len(run) for run in self.runs)
+
+    @property
     def last(self) -> tuple[int, float]:
         """Step and value at the end."""
         return self.runs[-1][-1]
 
 
 def series_of(points: Iterable[MetricPoint], value: str) -> list[Series]:
-    """The drawable series of `points`, train first; values that are None are skipped, NaN and infinity noted."""
+    """The series of `points`, train first (only the loss has others); None is skipped, NaN and infinity are noted."""
     found: dict[str, Series] = {}
     for point in points:
         amount = getattr(point, value)
-        if amount is None:
+        if amount is None or (value != "loss" and point.split != "train"):
             continue
         series = found.setdefault(point.split, Series(point.split, [], []))
         if not math.isfinite(amount):
@@ -110,7 +115,7 @@ def curve_svg(
     else:
         body = _text("50%", height // 2, "No steps yet", "middle")
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="100%" height="{height}" role="img" '
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="100%" height="{height}" role="img" fill="currentColor" '
         f'style="color:{ink};font:11px system-ui,sans-serif;font-family:var(--jp-ui-font-family,system-ui,sans-serif)">'
         f"<title>{esc(name)}</title><desc>{esc(describe(points, value))}</desc>{body}</svg>"
     )
@@ -136,24 +141,34 @@ class _Plot:
         return round(self.height - _BOTTOM - self.y(amount) * (self.height - _TOP - _BOTTOM), 1)
 
     def grid(self) -> str:
-        rows, columns = self.y.ticks(4), self.x.ticks(5, whole=True)
-        lines = "".join(_line(f"{_LEFT:g}%", self.down(t), f"{_RIGHT:g}%", self.down(t), ".22") for t in rows)
+        rows, columns = self.y.ticks(5), self.x.ticks(5, whole=True)
+        lines = "".join(_line(f"{_LEFT:g}%", self.down(t), f"{_RIGHT:g}%", self.down(t)) for t in rows)
         numbers = "".join(_text(f"{_LEFT - 1:g}%", self.down(t) + 4, axis.label(t, rows), "end") for t in rows)
         floor = self.height - 6
-        steps = "".join(_text(self.across(t), floor, axis.label(t, columns), self._anchor(t)) for t in columns)
-        return lines + numbers + steps
+        named = {step: axis.label(step, columns) for step in columns}
+        steps = "".join(
+            _text(self.across(t), floor, f"step {name}" if t == columns[0] else name, self._anchor(t))
+            for t, name in named.items()
+        )
+        return f'<g stroke="currentColor" stroke-opacity=".22">{lines}</g>{numbers}{steps}'
 
     def marks(self, steps: Sequence[int]) -> str:
         """A dotted line where training was restarted; no more than could be told apart."""
         inside = [step for step in dict.fromkeys(steps) if self.x.low <= step <= self.x.high]
         return "".join(
-            _line(self.across(step), _TOP, self.across(step), self.height - _BOTTOM, ".7", ' stroke-dasharray="2 3"')
+            _line(
+                self.across(step),
+                _TOP,
+                self.across(step),
+                self.height - _BOTTOM,
+                ' stroke="currentColor" stroke-dasharray="2 3"',
+            )
             + _text(self.across(step), _TOP - 2, "↻", self._anchor(step), "<title>restarted</title>")
             for step in inside[-20:]
         )
 
     def series(self, series: Series, colour: str) -> str:
-        count = sum(len(run) for run in series.runs)
+        count = series.count
         dash = "" if series.name == "train" else ' stroke-dasharray="5 3"'
         stroke = f'fill="none" stroke="{colour}" stroke-width="1.8" stroke-linejoin="round" vector-effect="non-scaling-stroke"'
         shapes = []
@@ -175,7 +190,7 @@ class _Plot:
         if not steps:
             return ""
         inside = f"<title>not a number at step {steps[0]}</title>"
-        return _text(self.across(steps[0]), _TOP + 10, "✕ NaN", self._anchor(steps[0]), inside, fill="#e5484d")
+        return _text(self.across(steps[0]), _TOP + 10, "✕ NaN", self._anchor(steps[0]), inside, more=' fill="#e5484d"')
 
     def _anchor(self, step: float) -> str:
         at = self.x(step)
@@ -204,11 +219,12 @@ def _reduce(run: Run, shares: int) -> tuple[list[tuple[float, float]], list[tupl
 
 def _legend(name: str, drawn: Sequence[Series]) -> str:
     """The name of the curve, and at the other end the splits as they are drawn; one text, so that nothing overlaps."""
-    keys = "".join(
-        f'<tspan fill="{_colour(i)}"> {"━" if series.name == "train" else "╍"} </tspan>{esc(_split(series.name))}'
-        for i, series in enumerate(drawn[:3])
-    )
-    return _text("0", 13, name, "start", weight="600") + (_text(f"{_RIGHT:g}%", 13, "", "end", keys) if len(drawn) > 1 else "")
+    keys = ""
+    for i, series in enumerate(drawn[:3]):
+        reduced = ", mean and range" if series.count > _SHARES else ""
+        shape = "━" if series.name == "train" else "╍"
+        keys += f'<tspan fill="{_colour(i)}"> {shape} </tspan>{esc(_split(series.name))}{reduced}'
+    return _text("0", 13, name, "start", more=' font-weight="600"') + _text(f"{_RIGHT:g}%", 13, "", "end", keys)
 
 
 def _colour(index: int) -> str:
@@ -219,10 +235,10 @@ def _split(name: str) -> str:
     return "validation" + name[3:].replace("/", " ") if name.split("/")[0] == "val" else name
 
 
-def _line(x1: str, y1: float, x2: str, y2: float, opacity: str, more: str = "") -> str:
-    return f'<line x1="{x1}" y1="{y1:g}" x2="{x2}" y2="{y2:g}" stroke="currentColor" stroke-opacity="{opacity}"{more}/>'
+def _line(x1: str, y1: float, x2: str, y2: float, more: str = "") -> str:
+    return f'<line x1="{x1}" y1="{y1:g}" x2="{x2}" y2="{y2:g}"{more}/>'
 
 
-def _text(x: str, y: float, text: str, anchor: str, inside: str = "", *, weight: str = "", fill: str = "currentColor") -> str:
-    more = (f' text-anchor="{anchor}"' if anchor != "start" else "") + (f' font-weight="{weight}"' if weight else "")
-    return f'<text x="{x}" y="{y:g}" fill="{fill}"{more}>{esc(text)}{inside}</text>'
+def _text(x: str, y: float, text: str, anchor: str, inside: str = "", *, more: str = "") -> str:
+    place = f' text-anchor="{anchor}"' if anchor != "start" else ""
+    return f'<text x="{x}" y="{y:g}"{place}{more}>{esc(text)}{inside}</text>'

@@ -37,7 +37,7 @@ def _item(finding: Finding) -> str:
         "font-weight:600"
     )
     place = tag("span", esc(_place(finding)), MUTED) if _place(finding) else ""
-    fix = tag("div", f"→ {prose(finding.fix.text)}", "padding-left:4px;margin-top:1px") if finding.fix else ""
+    fix = tag("div", f"→ {prose(finding.fix.text)}", "margin-top:1px") if finding.fix else ""
     ignore = tag("span", esc(finding.code), f"{MUTED};font-size:11px;margin-left:8px")
     head = tag("span", f"{_SYMBOLS[finding.severity]} {finding.severity}", label)
     return tag(

@@ -84,7 +84,9 @@ _BACKTICKS = re.compile(r"`([^`\n]+)`")
 def pre(inner: str) -> str:
     """Preformatted lines; `inner` is HTML already. Long lines wrap: a sideways scroll bar hides what it holds."""
     looks = "font-size:12px;line-height:1.5;margin:2px 0 0;padding:8px 10px;background:#8881;border-radius:5px"
-    return tag("pre", inner, f"{looks};white-space:pre-wrap;overflow-wrap:break-word;max-height:420px;overflow:auto")
+    return tag(
+        "pre", inner, f"{looks};white-space:pre-wrap;word-break:normal;overflow-wrap:break-word;max-height:420px;overflow:auto"
+    )
 
 
 def command(text: str) -> str:
@@ -103,7 +105,8 @@ def details(summary: str, inner: str, *, is_open: bool = False) -> str:
 
 def pairs(rows: Iterable[tuple[str, str]]) -> str:
     """Names and their values, below each other; the values are HTML already."""
-    lines = "".join(tag("dt", esc(name), MUTED) + tag("dd", value, "margin:0") for name, value in rows)
+    reset = "width:auto;margin:0;padding:0"  # JupyterLab gives the two parts of a list a width
+    lines = "".join(tag("dt", esc(name), f"{reset};font-weight:400;{MUTED}") + tag("dd", value, reset) for name, value in rows)
     style = "display:grid;grid-template-columns:max-content 1fr;gap:3px 16px;margin:4px 0;overflow-wrap:break-word"
     return tag("dl", lines, style) if lines else ""
 
@@ -123,7 +126,8 @@ def tiles(cells: Iterable[tuple[str, str]], size: int) -> str:
 
 def image(svg: str, alt: str, height: int) -> str:
     """An SVG as a picture: nothing in it can run, untrusted notebooks keep it, `alt` stands in where pictures do not show."""
-    source = html.escape("data:image/svg+xml," + quote(svg, safe=" '()*,-./:;=!~_&?@$+"))
+    # a double quote in an SVG of ours only delimits attributes; escaped as a single one it stays one byte
+    source = "data:image/svg+xml," + quote(svg.replace('"', "'"), safe=" '()*,-./:;=!~_?@$+")
     style = f"display:block;width:100%;height:{height}px"
     return f'<img src="{source}" alt="{esc(alt)}" width="640" height="{height}" style="{style}">'
 

@@ -5,60 +5,61 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from automodel_nb.views import words
-from automodel_nb.views.html import FONT, LINE, MUTED, chip, code, esc, prose, tag
+from automodel_nb.views.html import FONT, LINE, MUTED, bare_code, chip, esc, prose, tag
 from automodel_nb.views.model import JobRow
-
-_EMPTY = "No jobs yet. `%automodel_new interactive` writes a cell to start from."
 
 
 def jobs_text(rows: Sequence[JobRow], now: float) -> str:
     """The table in plain text, 100 columns wide at most; `now` is what ages are counted from (UTC seconds)."""
     if not rows:
-        return _EMPTY
+        return "No jobs yet. %automodel_new interactive writes a cell to start from."
     head = ("", "STATE", "NAME", "METHOD", "JOB", "AGE", "STEP", "LOSS")
     body = [
         (
             words.SYMBOLS[row.state],
             row.state.value,
             words.one_line(row.name) + (f" ({words.one_line(row.owner)})" if row.owner else ""),
-            row.method,
-            words.one_line(row.scheduler_id or row.job_id),
+            words.one_line(row.method),
+            words.one_line(row.job_id),
             _age(row, now),
             _steps(row),
             words.number(row.loss),
         )
         for row in rows
     ]
-    most = (1, 13, 26, 11, 15, 11, 13, 8)  # with the seven gaps this is at most 105; names give way first
+    most = (1, 13, 40, 11, 16, 11, 15, 8)
     widths = [min(limit, max(len(line[i]) for line in [head, *body])) for i, limit in enumerate(most)]
-    widths[2] = max(8, min(widths[2], 100 - 7 - sum(widths) + widths[2]))
-    return "\n".join(
-        " ".join(_fit(cell, width) for cell, width in zip(line, widths, strict=True)).rstrip() for line in [head, *body]
-    )
+    widths[2] = min(widths[2], 100 - 2 * (len(widths) - 1) - (sum(widths) - widths[2]))  # the name gives way
+    lines = ("  ".join(_fit(cell, widths[i], right=i > 4) for i, cell in enumerate(line)).rstrip() for line in [head, *body])
+    return "\n".join(lines)
 
 
 def jobs_html(rows: Sequence[JobRow], now: float) -> str:
     """The table as HTML; `now` is what ages are counted from (UTC seconds)."""
     if not rows:
-        return tag("div", f"No jobs yet. {code('%automodel_new interactive')} writes a cell to start from.", FONT)
-    cell = "text-align:left;padding:6px 14px 6px 0;vertical-align:top"
-    right = "text-align:right;padding:6px 14px 6px 0;vertical-align:top;white-space:nowrap"
-    titles = (("State", cell), ("Job", cell), ("Where", cell), ("Submitted", right), ("Step", right), ("Loss", right))
-    head = tag("tr", "".join(tag("th", title, f"{style};font-weight:600;{MUTED}", scope="col") for title, style in titles))
-    lines = []
-    for row in rows:
-        owner = f" · {esc(row.owner)}'s" if row.owner else ""
-        name = tag("strong", esc(row.name)) + tag("div", f"{code(row.job_id)}{owner}", "margin-top:2px")
-        where = esc(row.method) + (tag("div", esc(row.scheduler_id), MUTED) if row.scheduler_id else "")
-        state = chip(row.state) + (
-            tag("div", prose(row.note), f"{MUTED};font-size:12px;margin-top:2px;max-width:240px") if row.note else ""
-        )
-        values = ((state, cell), (name, cell), (where, cell), (esc(_age(row, now)), right), (_steps(row), right))
-        lines.append("".join(tag("td", value, style) for value, style in values) + tag("td", words.number(row.loss), right))
-    body = "".join(tag("tr", line, f"background:transparent;border-top:{LINE}") for line in lines)
-    inner = tag("thead", head) + tag("tbody", body)
-    return tag(
-        "div", tag("table", inner, "border-collapse:collapse;border:none;font-size:13px;margin:0"), f"{FONT};overflow-x:auto"
+        return tag("div", prose("No jobs yet. `%automodel_new interactive` writes a cell to start from."), FONT)
+    head = "".join(tag("th", title, _RIGHT if i > 1 else _LEFT, scope="col") for i, title in enumerate(_TITLES))
+    body = "".join(tag("tr", _row(row, now), f"background:none;border-top:{LINE}") for row in rows)
+    inner = tag("thead", tag("tr", head, MUTED), "border:none") + tag("tbody", body)
+    table = tag("table", inner, "border-collapse:collapse;border:none;font-size:13px;margin:0;width:100%")
+    return tag("div", table, f"{FONT};overflow-x:auto;max-width:860px")
+
+
+_TITLES = ("State", "Job", "Submitted", "Step", "Loss")
+_LEFT = "text-align:left;vertical-align:top;padding:7px 14px 7px 0"
+_RIGHT = "text-align:right;vertical-align:top;padding:7px 0 7px 14px;white-space:nowrap"
+
+
+def _row(row: JobRow, now: float) -> str:
+    state = chip(row.state) + (
+        tag("div", prose(row.note), f"{MUTED};font-size:12px;margin-top:3px;max-width:220px") if row.note else ""
+    )
+    where = " ".join(part for part in (row.method, row.scheduler_id) if part)
+    owner = f" · of {row.owner}" if row.owner else ""
+    name = tag("strong", esc(row.name)) + tag("div", f"{bare_code(row.job_id)} · {esc(where + owner)}", MUTED)
+    cells = [tag("td", state, _LEFT), tag("td", name, f"{_LEFT};min-width:130px")]
+    return "".join(
+        [*cells, *(tag("td", esc(value), _RIGHT) for value in (_age(row, now), _steps(row), words.number(row.loss)))]
     )
 
 
@@ -73,5 +74,7 @@ def _steps(row: JobRow) -> str:
     return f"{progress.step + 1:,}" + (f"/{progress.total_steps:,}" if progress.total_steps else "")
 
 
-def _fit(text: str, width: int) -> str:
-    return f"{text:<{width}}" if len(text) <= width else f"{text[: width - 1]}…"
+def _fit(text: str, width: int, *, right: bool) -> str:
+    if len(text) > width:
+        return f"{text[: width - 1]}…"
+    return f"{text:>{width}}" if right else f"{text:<{width}}"

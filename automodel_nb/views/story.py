@@ -18,6 +18,15 @@ def where(card: CardData) -> str:
     return text + (f" via {card.host}" if card.host else "")
 
 
+def relations(card: CardData) -> str:
+    """The jobs it belongs with: ``Run 3, after 2 restarts. Goes on from `7k3f`.``"""
+    times = "1 restart" if card.attempt == 1 else f"{card.attempt} restarts"
+    parts = [f"Run {card.attempt + 1}, after {times}."] if card.attempt else []
+    parts += [f"Goes on from `{card.previous}`."] if card.previous else []
+    parts += [f"Resumed as `{card.next}`."] if card.next else []
+    return " ".join(parts)
+
+
 def progress_line(card: CardData) -> str:
     """``24 of 40 steps, epoch 0, 3 min left``; empty before the first step."""
     progress = card.progress
@@ -31,12 +40,12 @@ def progress_line(card: CardData) -> str:
     return " · ".join(parts)
 
 
-def too_late(card: CardData) -> bool:
-    """True where the time limit comes before the last step, at the present pace."""
+def too_late(card: CardData) -> str:
+    """A warning where the time limit comes before the last step, at the present pace."""
     started, limit, now, eta = card.started, card.time_limit, card.as_of, card.progress.eta_s
     if started is None or limit is None or now is None or eta is None or card.state.final:
-        return False
-    return now + eta > started + limit
+        return ""
+    return "▲ At this pace the time limit comes before the last step." if now + eta > started + limit else ""
 
 
 def staleness(card: CardData) -> str:
@@ -44,7 +53,7 @@ def staleness(card: CardData) -> str:
     if card.as_of is None or card.state.final:
         return ""
     text = f"as of {words.clock(card.as_of, card.zone)} {words.zone_name(card.as_of, card.zone)}"
-    return f"{text}, no answer since" if card.unreachable else text
+    return f"▲ {text}, no answer since" if card.unreachable else text
 
 
 def facts(card: CardData) -> list[tuple[str, str]]:
@@ -99,7 +108,8 @@ def timeline(card: CardData) -> list[Moment]:
     add("Started", card.started, _span("after", card.submitted, card.started))
     if card.started is None and not card.state.final:
         add("Expected start", card.estimate)
-    add("Ended", card.ended, _span("ran", card.started, card.ended))
+    failed = f"exit code {card.exit_code}" if card.exit_code else ""
+    add("Ended", card.ended, ", ".join(part for part in (_span("ran", card.started, card.ended), failed) if part))
     if card.started is not None and card.state in (JobState.RUNNING, JobState.STOPPING):
         if card.as_of is not None:
             rows.append(Moment("Running for", words.duration(card.as_of - card.started)))
