@@ -10,12 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.automodel.real import cache_dir, make_tiny
+
 OLD = "0.3.0"  # the last release with `automodel finetune llm -c config.yaml`
-
-
-def cache_dir() -> Path:
-    """Outside the repository, so that a fresh clone on the same machine downloads and builds nothing twice."""
-    return Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "automodel_nb-tests"
 
 
 @pytest.fixture(scope="session")
@@ -32,3 +29,10 @@ def old_automodel() -> Path:
             wheel.extractall(part)
         part.rename(unpacked)
     return unpacked
+
+
+@pytest.fixture(scope="session")
+def tiny() -> Path:
+    """The tiny model and its data: ``model/``, ``train.jsonl``, ``val.jsonl``."""
+    pytest.importorskip("nemo_automodel", reason="AutoModel is not installed; `make test` installs it")
+    return make_tiny()

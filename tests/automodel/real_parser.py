@@ -32,7 +32,7 @@ def outcome(make, path):
 
 def main():
     answers = os.fdopen(os.dup(1), "wb")
-    sys.stdout = open(os.devnull, "w")  # AutoModel prints the recipe's path each time
+    sys.stdout = sys.stderr  # AutoModel prints the path of the recipe each time
     from nemo_automodel.components.config._arg_parser import parse_args_and_load_config
     from nemo_automodel.components.config.loader import ConfigNode
 
