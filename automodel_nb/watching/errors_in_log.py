@@ -7,12 +7,14 @@ aftermath is the reason; the banner is asked only where no line says more (a wor
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Literal
 
 from automodel_nb.watching.lines import body_of, clean, rank_of
+from automodel_nb.watching.logfile import LogFile, Source
 
 Kind = Literal["exception", "scheduler", "crash", "message", "torchrun", "aftermath"]
 
@@ -36,18 +38,17 @@ class ErrorLine:
     kind: Kind = "exception"
 
 
+_ROOT_CAUSE = "Root Cause (first observed failure):"
 _TRACEBACK = "Traceback (most recent call last):"
 _EXCEPTION = re.compile(r"(?:[A-Za-z_]\w*\.)*(_?[A-Z]\w*|(?<=\.)\w*error)(?::(?: (.*))?)?")
 _CHAIN = re.compile(r"During handling of the above exception|The above exception was the direct cause")
 _AFTERMATH = re.compile(
     r"ChildFailedError|SignalException|RendezvousClosedError|Connection (?:closed|reset) by peer|Broken pipe|connectFullMesh"
     r"|Dist(?:Backend|Network|Store)Error|NCCL (?:error|communicator)|nccl\w*Error|(?i:watchdog caught collective)"
-    r"|Socket Timeout"
+    r"|Socket Timeout|NVMLError"  # the last is ft_launcher's without a GPU: it goes on
 )
 _SCHEDULER = re.compile(r"(?:slurmstepd|srun|slurmd|sbatch)(?:-\S+)?: (?:error|fatal): (?P<text>.*)")
-_SCHEDULER_AFTERMATH = re.compile(
-    r"\S+: tasks? \S+: (?:Exited with|Killed|Terminated|Segmentation|Aborted|Out Of Memory)|Timed out"
-)
+_STEP_ENDED = re.compile(r"\S+: tasks? \S+: |Timed out|\*\*\* STEP \S+ ON \S+ CANCELLED AT \S+ \*\*\*")  # the others, by srun
 _CRASH = re.compile(
     r"Fatal Python error: .*|terminate called .*"
     r"|(?:\S+: line \d+: +\d+ )?(?:Segmentation fault|Bus error|Aborted|Killed|User defined signal 1)(?: .*)?"
@@ -55,8 +56,37 @@ _CRASH = re.compile(
 _MESSAGE = re.compile(
     r"(?:\S+: )?(?:line \d+: )?\S+: (?:command not found|No such file or directory|Permission denied|cannot execute.*)"
     r"|(?:\S+: )?(?i:error|fatal(?: error)?): .+"
+    # AutoModel's CLI has no log handler yet when it says these
+    r"|YAML config must specify a recipe|Unknown recipe class .|parsing YAML file .+ failed|Local/interactive execution"
 )
-_ROOT_CAUSE = "Root Cause (first observed failure):"
+# What one of the patterns above cannot do without; a block of lines that has none of it is not looked at.
+_SIGNS = (
+    b"Traceback (most recent call last)",
+    *(
+        b"rror: ",
+        b"RROR: ",
+        b"atal: ",
+        b"ATAL: ",
+        b" | ERROR | ",
+        b" | CRITICAL | ",
+        b"Fatal Python error",
+        b"terminate called",
+    ),
+    *(b"Segmentation fault", b"Bus error", b"Aborted", b"Killed", b"User defined signal", b"not found", b"No such file"),
+    *(
+        b"Permission denied",
+        b"cannot execute",
+        b"must specify a recipe",
+        b"Unknown recipe",
+        b"atal error: ",
+        b"parsing YAML file",
+    ),
+    *(b"Local/interactive execution", _ROOT_CAUSE.encode()),
+)
+_STEP = " | epoch "
+_ENOUGH_STEPS = 3  # the other ranks may still log one or two when one has failed
+_BLOCK = 1 << 16
+_LONGEST = 1 << 20  # of a line without an end, only this much is kept
 _BANNER_FIELD = re.compile(r"\s+(rank|exitcode)\s*: (-?\d+) \([^)]*\)\s*(?:\((SIG\w+)\))?")
 
 
@@ -67,8 +97,24 @@ def first_error(lines: Iterable[str]) -> ErrorLine | None:
     """
     scan = _Scan()
     for number, line in enumerate(lines, 1):
-        for text in clean(line):
-            scan.line(number, rank_of(text), body_of(text))
+        scan.physical(number, line)
+    return scan.result()
+
+
+def first_error_in(source: str | os.PathLike[str] | Source, offset: int = 0) -> ErrorLine | None:
+    """``first_error`` of a log from an offset on, fast where the log is large; lines are counted from there."""
+    log, scan, rest, number = LogFile(source, offset), _Scan(), b"", 0
+    while data := log.fetch(_BLOCK):
+        block, newline, rest = (rest + data).rpartition(b"\n")
+        if newline and (scan.reading or any(sign in block for sign in _SIGNS)):
+            for i, raw in enumerate(block.split(b"\n"), number + 1):
+                scan.physical(i, raw.decode("utf-8", "backslashreplace"))
+        elif newline:
+            scan.trained(block.count(_STEP.encode()))
+        if newline:
+            number += block.count(b"\n") + 1
+        rest = rest[-_LONGEST:]
+    scan.physical(number + 1, rest.decode("utf-8", "backslashreplace"))
     return scan.result()
 
 
@@ -80,11 +126,26 @@ class _Scan:
         self.traceback: set[int | None] = set()  # ranks (None: no prefix) that are in the middle of one
         self.chained: set[int | None] = set()  # ranks of which the next exception comes out of the last one
         self.last: dict[int | None, ErrorLine] = {}
+        self.steps = 0  # since the last find
         self.banner: dict[str, tuple[str, str | None]] | None = None  # of torchrun, from its root cause on
 
+    @property
+    def reading(self) -> bool:
+        """True within a traceback or banner: the next line counts whatever it is."""
+        return bool(self.traceback) or self.banner is not None
+
+    def physical(self, number: int, line: str) -> None:
+        for text in clean(line):
+            self.line(number, rank_of(text), body_of(text))
+
     def line(self, number: int, rank: int | None, body: str) -> None:
-        if body.startswith(_TRACEBACK):
+        if _STEP in body:
+            self.trained(1)
+        elif body.startswith(_TRACEBACK):
             self.traceback.add(rank)
+        elif body.startswith(f"Original {_TRACEBACK}"):  # of a data loader's worker, quoted in the exception before it
+            self.traceback.add(rank)
+            self.chained.add(rank)
         elif rank in self.traceback:
             if match := _EXCEPTION.fullmatch(body):
                 self.traceback.discard(rank)
@@ -113,16 +174,25 @@ class _Scan:
 
     def other(self, number: int, rank: int | None, body: str) -> None:
         if match := _SCHEDULER.match(body):
-            aftermath = _SCHEDULER_AFTERMATH.match(match["text"])
+            aftermath = _STEP_ENDED.match(match["text"])
             self.add(ErrorLine(number, body, None, "aftermath" if aftermath else "scheduler"))
         elif _CRASH.fullmatch(body):
-            self.add(ErrorLine(number, body, rank, "crash"))
+            abort = "Abort" in body and "aftermath" in self.found  # the watchdog of a rank whose peer is gone
+            self.add(ErrorLine(number, body, rank, "aftermath" if abort or _AFTERMATH.search(body) else "crash"))
         elif _MESSAGE.match(body):
             self.add(ErrorLine(number, body, rank, "message"))
         elif " | ERROR | " in body or " | CRITICAL | " in body:
             self.add(ErrorLine(number, body.split(" | ", 3)[-1], rank, "message"))
 
+    def trained(self, steps: int) -> None:
+        """Training went on: whatever was found was caught, or survived by a restart."""
+        self.steps += steps
+        if self.steps >= _ENOUGH_STEPS and (self.found or self.banner is not None):
+            self.found.clear()
+            self.banner = None
+
     def add(self, error: ErrorLine) -> None:
+        self.steps = 0
         self.found.setdefault(error.kind, error)
 
     def result(self) -> ErrorLine | None:

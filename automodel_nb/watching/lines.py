@@ -34,7 +34,7 @@ def clean(line: str) -> list[str]:
     """
     if "\r" not in line and "%|" not in line:
         return [strip(line).rstrip()]
-    parts = [text for part in line.split("\r") if (text := strip(part).rstrip())]
+    parts = [text for part in line.split("\r") if (text := strip(part)).strip()]
     if not parts:
         return [""]
     prefix = _prefix(parts[0])
@@ -44,12 +44,12 @@ def clean(line: str) -> list[str]:
         body = text[len(_prefix(text)) :]
         last = i + 1 == len(parts)
         if bar := _BAR.match(body):
-            if rest := body[bar.end() :]:
+            if rest := body[bar.end() :].rstrip():
                 shown.append(rest if _prefix(rest) else own + rest)
             elif last:
-                shown.append(own + body)
-        elif body and (last or not _redrawn(body, parts[i + 1])):
-            shown.append(own + body)
+                shown.append(own + body.rstrip())
+        elif body.strip() and (last or not _redrawn(body, parts[i + 1])):
+            shown.append(own + body.rstrip())
     return shown
 
 

@@ -145,7 +145,8 @@ class LogFile:
     """One log, from an offset on. Each byte is handed out once.
 
     Attributes:
-        reset: what the last look saw happen to the file; None (nearly always) where it only grew.
+        reset: what happened to the file before the bytes of the last look, which are then its first; None (nearly always)
+            where it only grew.
         more: True where the last look found bytes, so that another look at once may find more.
     """
 
@@ -157,6 +158,7 @@ class LogFile:
         self._shrunk = False
         self._splitter = LineSplitter(offset)
         self.reset: Reset | None = None
+        self._began: Reset | None = None  # a new file of which no byte has been handed out yet
         self.more = False
 
     @property
@@ -167,7 +169,7 @@ class LogFile:
     def read(self, limit: int = CHUNK) -> list[Line]:
         """The whole lines that are new, out of at most ``limit`` further bytes; an unfinished last line waits.
 
-        Where ``reset`` is set after the call, the lines are from the start of the new content.
+        Where ``reset`` is set after the call, the lines are the first of the new content.
         """
         data = self.fetch(limit)
         return self._splitter.feed(data) if data else []
@@ -185,7 +187,7 @@ class LogFile:
             return b""
         self._shrunk = False
         if reason:
-            self.reset = Reset(reason, self.offset)
+            self._began = self._began or Reset(reason, self.offset)
             self._fetched, self._proof, before = 0, b"", 0
             self._splitter = LineSplitter()
             piece = self._source.read(0, limit)
@@ -193,6 +195,8 @@ class LogFile:
                 return b""
         self._identity = piece.identity
         data = piece.data[before:]
+        if data:
+            self.reset, self._began = self._began, None
         self._fetched += len(data)
         self.more = bool(data)
         self._proof = (self._proof + data[-_PROOF:])[-_PROOF:]

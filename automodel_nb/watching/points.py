@@ -119,7 +119,7 @@ def _merged(stretches: list[_Stretch], width: int) -> list[_Stretch]:
 class _Series:
     def __init__(self, limit: int) -> None:
         self.limit = limit
-        self.width = 1
+        self.width = 0  # each point is its own stretch
         self.stretches: list[_Stretch] = []
 
     def add(self, item: _Item) -> None:
@@ -127,13 +127,13 @@ class _Series:
             self.stretches[-1].add(item)
             return
         self.stretches.append(_Stretch(item, self.width))
-        while len(self.stretches) > max(1, self.limit // min(4, self.width)):
-            self.width *= 2
+        while len(self.stretches) > max(1, self.limit // min(4, max(1, self.width))):
+            self.width = max(2, 2 * self.width)
             self.stretches = _merged(self.stretches, self.width)
 
     def kept(self, limit: int) -> list[_Item]:
         stretches, width = self.stretches, self.width
         while len(kept := [item for stretch in stretches for item in stretch.kept()]) > limit and len(stretches) > 1:
-            width *= 2
+            width = max(2, 2 * width)
             stretches = _merged(stretches, width)
         return kept[:limit]
