@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 Severity = Literal["error", "warning", "hint"]
@@ -56,6 +56,14 @@ class Finding:
         place = f"{name}line {self.line}, column {self.column}: " if self.line is not None else ""
         fix = f" ({self.fix.text})" if self.fix else ""
         return f"{place}{self.message}{fix}"
+
+
+def below_magic(findings: Iterable[Finding]) -> tuple[Finding, ...]:
+    """The findings with lines as an editor counts them in a cell whose first line is the magic's."""
+    return tuple(
+        replace(finding, line=finding.line + 1) if finding.source == "cell" and finding.line is not None else finding
+        for finding in findings
+    )
 
 
 def in_order(findings: Iterable[Finding]) -> tuple[Finding, ...]:

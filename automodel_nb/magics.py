@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import difflib
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -11,7 +12,8 @@ from IPython.core.magic import Magics, line_cell_magic, line_magic, magics_class
 from IPython.core.magic_arguments import MagicArgumentParser, argument, magic_arguments
 from IPython.utils.process import arg_split
 
-from automodel_nb.errors import UsageError
+from automodel_nb.errors import LaunchError, UsageError
+from automodel_nb.findings import below_magic
 
 if TYPE_CHECKING:
     from automodel_nb.job.handle import Job
@@ -200,9 +202,14 @@ class AutomodelMagics(Magics):
             "ignore": args.ignore,
             "namespace": self.shell.user_ns,
         }
-        if args.base:
-            return plan_from(args.base, cell, args.method, **common)
-        return plan_of(cell, args.method, file=Path(args.config) if args.config else None, **common)
+        try:
+            if args.base:
+                plan = plan_from(args.base, cell, args.method, **common)
+            else:
+                plan = plan_of(cell, args.method, file=Path(args.config) if args.config else None, **common)
+        except LaunchError as error:
+            raise type(error)(below_magic(error.findings)) from None
+        return replace(plan, findings=below_magic(plan.findings))
 
     def _say_findings(self, plan: Plan) -> None:
         from automodel_nb.views import findings_html, findings_text

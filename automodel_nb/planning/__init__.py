@@ -14,7 +14,7 @@ from automodel_nb import checks, configs
 from automodel_nb.errors import LaunchError
 from automodel_nb.findings import in_order
 from automodel_nb.plan import JOB_DIR_PLACEHOLDER, Plan, Request
-from automodel_nb.planning import interactive
+from automodel_nb.planning import interactive, skypilot, slurm
 from automodel_nb.planning.expansion import expand_section
 from automodel_nb.planning.parts import Parts, Rendered, TargetFacts
 from automodel_nb.planning.sources import read
@@ -81,6 +81,10 @@ def make_plan(request: Request, *, yaml: str | None = None, environ: Mapping[str
 def _render(method: str, parts: Parts) -> Rendered:
     if method == "interactive":
         return interactive.render(parts)
+    if method == "skypilot":
+        return skypilot.render(parts, parts.config.job_name or _name(parts.request))
+    if method == "slurm":
+        return slurm.render(parts, parts.config.job_name or _name(parts.request))
     raise LaunchError(f"{method} is not built yet")
 
 

@@ -43,6 +43,7 @@ def read(request: Request, defaults: Mapping[str, Mapping[str, Any]]) -> Sources
         DocumentError: a text cannot be read.
         LaunchError: the texts and the argument do not agree on a method.
     """
+    _check_method(request.method)
     file = Document.parse(request.file_text, request.file or "file") if request.file_text is not None else None
     cell = None if file is not None and not _says_anything(request.text) else _cell(request.text)
     documents = [document for document in (file, cell) if document is not None]
@@ -69,11 +70,8 @@ def read(request: Request, defaults: Mapping[str, Mapping[str, Any]]) -> Sources
 
 def route(asked: str | None, documents: list[Document]) -> Method:
     """The launch method: what the argument says, else what the document says, else this node."""
+    _check_method(asked)
     present = {name: document for document in documents for name in document.sections}
-    if asked is not None and asked not in METHODS:
-        near = get_close_matches(asked, METHODS, 1)
-        fix = Fix(f"did you mean {near[0]}?" if near else f"one of {', '.join(METHODS)}")
-        raise LaunchError([Finding("unknown-method", "error", f"there is no launch method {asked!r}", fix=fix)])
     if asked is None:
         if len(present) > 1:
             names = " and ".join(f"`{name}:`" for name in present)
@@ -93,6 +91,13 @@ def route(asked: str | None, documents: list[Document]) -> Method:
         message = f"the argument says {asked}, but the YAML has a `{other}:` section"
         raise LaunchError([_at(documents, other, message, f"launch with {other}, or take that section out")])
     return _method(asked)
+
+
+def _check_method(asked: str | None) -> None:
+    if asked is not None and asked not in METHODS:
+        near = get_close_matches(asked, METHODS, 1)
+        fix = Fix(f"did you mean {near[0]}?" if near else f"one of {', '.join(METHODS)}")
+        raise LaunchError([Finding("unknown-method", "error", f"there is no launch method {asked!r}", fix=fix)])
 
 
 def _method(name: str) -> Method:

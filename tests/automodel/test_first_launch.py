@@ -126,7 +126,8 @@ def test_killed_and_resumed_is_as_uninterrupted(notebook: Kernel, whole: Cell) -
 
 def test_the_stop_button_saves_and_stops(notebook: Kernel) -> None:
     message = notebook.begin(
-        "%automodel_launch -c recipe.yaml --as stopped --set interactive.device=cpu --set interactive.env_vars.AM_STEP_SLEEP=0.5"
+        "%automodel_launch -c recipe.yaml --as stopped --set interactive.device=cpu"
+        " --set interactive.env_vars.AM_STEP_SLEEP=0.5"
     )
     notebook.end(message, until=r"step 3 \| epoch")
     notebook.press_stop()
@@ -143,7 +144,8 @@ def test_the_stop_button_saves_and_stops(notebook: Kernel) -> None:
 def test_a_job_outlives_its_kernel(new_kernel: Callable[[], Any], place: Path) -> None:
     with new_kernel() as first:
         message = first.begin(
-            "%automodel_launch -c recipe.yaml --name outlives --set interactive.device=cpu --set interactive.env_vars.AM_STEP_SLEEP=0.1"
+            "%automodel_launch -c recipe.yaml --name outlives --set interactive.device=cpu"
+            " --set interactive.env_vars.AM_STEP_SLEEP=0.1"
         )
         first.end(message, until=r"step 2 \| epoch")
         first.kill()

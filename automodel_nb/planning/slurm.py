@@ -1,0 +1,90 @@
+"""A launch through Slurm."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import replace
+
+from automodel_nb import cpu
+from automodel_nb.configs import SlurmConfig
+from automodel_nb.findings import Finding, Fix
+from automodel_nb.launchers.slurm import sbatch_argv
+from automodel_nb.plan import JOB_DIR_PLACEHOLDER, EnvironmentValue, SetAtStart
+from automodel_nb.planning.parts import Parts, Rendered
+from automodel_nb.rendering import environment
+from automodel_nb.rendering.command import checkpoint_override, torchrun
+from automodel_nb.rendering.nccl import NCCL
+from automodel_nb.rendering.shell import Raw
+from automodel_nb.rendering.slurm import script, torchrun_options
+
+#: Fields that are read and do nothing yet: a launch that asks for one is refused, not run without it.
+_NOT_YET = ("chain", "fault_tolerance", "host", "nsys_enabled", "signal")
+
+
+def render(parts: Parts, name: str) -> Rendered:
+    """The command, script and environment of a Slurm job of that name."""
+    config: SlurmConfig = parts.config
+    training = parts.training
+    if config.array is not None:  # each task its own checkpoints: AutoModel resumes from what it finds
+        own = Raw(f'{checkpoint_override()}/task"$SLURM_ARRAY_TASK_ID"')
+        training = replace(training, overrides=[own if word == checkpoint_override() else word for word in training.overrides])
+    command = torchrun(training, torchrun_options(config))
+    values, ours = _environment(parts, config)
+    text = script(config, command, name=name, chdir=parts.chdir, environment=ours)
+    return Rendered(
+        command=command,
+        submit=sbatch_argv(JOB_DIR_PLACEHOLDER, parts.chdir, array=config.array is not None),
+        files={"launch.sbatch": text},
+        environment=values,
+        findings=list(_findings(parts, config, str(values["HF_HOME"]))),
+    )
+
+
+def _environment(parts: Parts, config: SlurmConfig) -> tuple[dict[str, EnvironmentValue], list[str]]:
+    """The job's environment, and the names of what is set in it on purpose (which wins over an image's)."""
+    values: dict[str, EnvironmentValue] = {}
+    values |= environment.base(parts.environ, same_node=False, inherit=config.inherit_env)
+    ours: dict[str, EnvironmentValue] = {
+        **environment.OURS,
+        **NCCL,
+        "HF_HOME": environment.hf_home(config.hf_home, parts.environ),
+    }
+    if config.gpus_per_node == "0" and config.runtime == "none":
+        ours |= cpu.environment(config.ntasks_per_node)
+        ours["PYTHONPATH"] = os.pathsep.join(filter(None, [str(cpu.PATH), str(values.get("PYTHONPATH", ""))]))
+    ours |= parts.user_environment
+    for name, what in {
+        "MASTER_ADDR": "the first node's name",
+        "MASTER_PORT": str(config.master_port or "13742, or the next port that is free on the first node"),
+        "WORLD_SIZE": str(config.nodes * config.ntasks_per_node),
+    }.items():
+        ours.setdefault(name, SetAtStart(what))
+    ours["AUTOMODEL_JOB_DIR"] = SetAtStart("the job's directory")
+    return values | ours, list(ours)
+
+
+def _findings(parts: Parts, config: SlurmConfig, hf_home: str) -> Iterator[Finding]:
+    for field in _NOT_YET:
+        if getattr(config, field) not in (None, False):
+            message = f"slurm.{field} is not built yet"
+            yield parts.finding("not-built", "error", message, f"slurm.{field}", Fix("take it out"))
+    if config.time is None:
+        message = "no time limit is given: the partition's own holds, which may be short or forbidden"
+        yield parts.finding("no-time", "warning", message, "slurm.time", Fix('for example `time: "04:00:00"`'))
+    if config.container_image is None:
+        for field in ("extra_mounts", "nemo_mount", "container_workdir", "container_mount_home"):
+            if getattr(config, field) not in (None, ()):
+                message = f"slurm.{field} needs a container: without an image the job would run on the node itself, unmounted"
+                fix = Fix("give container_image" + (", or use repo_root" if field == "nemo_mount" else ", or take it out"))
+                yield parts.finding("no-container", "error", message, f"slurm.{field}", fix)
+        return
+    if config.runtime != "pyxis":
+        message = f"an image is given, and container_runtime {config.runtime} cannot run it" + (
+            " yet" if config.runtime == "apptainer" else ""
+        )
+        yield parts.finding("container-runtime", "error", message, "slurm.container_runtime", Fix("say `pyxis`"))
+    for field, path in {"slurm.chdir": parts.chdir, "slurm.job_dir": config.job_dir, "slurm.hf_home": hf_home}.items():
+        if "," in path or ":" in path:
+            message = f"{path} is mounted in the container, and Pyxis has no way to write a comma or colon in a path"
+            yield parts.finding("mount-path", "error", message, field, Fix("use another directory"))
