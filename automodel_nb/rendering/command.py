@@ -11,6 +11,7 @@ from automodel_nb.rendering.shell import Raw, in_job_dir, join
 
 Generation = Literal["old", "new"]
 _RECIPE = in_job_dir("recipe.yaml")
+_ONE = ("--nproc-per-node", "1")
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +47,7 @@ def alone(training: Training) -> str:
     if training.shell is not None:
         return training.shell
     # On a node with more devices either generation's command line would start torchrun on all of them.
-    one = ("--nproc-per-node", "1")
-    return join([*_python(training), *_automodel(training, one), *training.overrides])
+    return join([*_python(training), *_automodel(training, _ONE), *training.overrides])
 
 
 def torchrun(training: Training, options: Sequence[str]) -> str:
@@ -59,8 +59,10 @@ def torchrun(training: Training, options: Sequence[str]) -> str:
     """
     if training.shell is not None:
         return training.shell
+    # AutoModel before 0.4 does not see that it is torchrun's worker: each would start torchrun again, on all devices.
+    worker = _automodel(training, _ONE if training.generation == "old" else ())
     # not the `torchrun` on PATH: that one may belong to another Python
-    return join([*_python(training), "-m", "torch.distributed.run", *options, *_automodel(training, ()), *training.overrides])
+    return join([*_python(training), "-m", "torch.distributed.run", *options, *worker, *training.overrides])
 
 
 def checkpoint_override() -> Raw:

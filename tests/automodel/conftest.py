@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import subprocess
 import sys
@@ -11,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.automodel.real import cache_dir, make_tiny
+from tests.conftest import require
 
 OLD = "0.3.0"  # the last release with `automodel finetune llm -c config.yaml`
 
@@ -22,8 +24,7 @@ def old_automodel() -> Path:
     if not unpacked.exists():
         wheels = cache_dir() / "wheels"
         pip = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--dest", str(wheels), f"nemo-automodel=={OLD}"]
-        if subprocess.run(pip, check=False).returncode != 0:
-            pytest.skip(f"PyPI does not give nemo-automodel {OLD}")
+        require(subprocess.run(pip, check=False).returncode == 0, f"pip cannot download nemo-automodel {OLD}")
         part = unpacked.with_suffix(f".{os.getpid()}")
         with zipfile.ZipFile(next(wheels.glob(f"nemo_automodel-{OLD}-*.whl"))) as wheel:
             wheel.extractall(part)
@@ -34,5 +35,5 @@ def old_automodel() -> Path:
 @pytest.fixture(scope="session")
 def tiny() -> Path:
     """The tiny model and its data: ``model/``, ``train.jsonl``, ``val.jsonl``."""
-    pytest.importorskip("nemo_automodel", reason="AutoModel is not installed; `make test` installs it")
+    require(importlib.util.find_spec("nemo_automodel"), "AutoModel is not installed; `make test` installs it")
     return make_tiny()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import pickle
 import subprocess
@@ -15,6 +16,7 @@ from hypothesis import HealthCheck, assume, example, given, settings
 from hypothesis import strategies as st
 
 from automodel_nb.rendering.overrides import override_argument, reads_back, scalar_override
+from tests.conftest import require
 
 pytestmark = pytest.mark.automodel
 
@@ -38,7 +40,7 @@ class RealParser:
 def real(request: pytest.FixtureRequest) -> Iterator[RealParser]:
     environment = {**os.environ, "AM_SET": "8", "AM_TEXT": "it's", "PYTHONWARNINGS": "ignore", "OMP_NUM_THREADS": "1"}
     if request.param == "installed":
-        pytest.importorskip("nemo_automodel", reason="AutoModel is not installed (make test installs it)")
+        require(importlib.util.find_spec("nemo_automodel"), "AutoModel is not installed; `make test` installs it")
     else:
         environment["PYTHONPATH"] = str(request.getfixturevalue("old_automodel"))
     command = [sys.executable, str(Path(__file__).with_name("real_parser.py"))]
@@ -64,7 +66,11 @@ values = st.recursive(
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(keys | texts.filter(bool), inner, max_size=3),
     max_leaves=6,
 )
-bounded = settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+bounded = settings(
+    max_examples=5000 if os.environ.get("SOAK") else 300,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
 
 
 @bounded
