@@ -45,13 +45,13 @@ def test_first_launch_runs(workplace: Path) -> None:
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_notebooks_are_committed_without_outputs(path: Path) -> None:
-    notebook = nbformat.read(path, as_version=4)  # type: ignore[no-untyped-call]
+    notebook = nbformat.read(path, as_version=4)
     nbformat.validate(notebook)
     assert not any(cell.get("outputs") or cell.get("execution_count") for cell in notebook.cells)
 
 
 def test_the_first_cell_to_launch_holds_the_tiny_recipe() -> None:
     """notebooks/tiny.yaml is what the tests train with; the cell that a reader sees first is the same text."""
-    cells = nbformat.read(ROOT / "notebooks/01_first_launch.ipynb", as_version=4).cells  # type: ignore[no-untyped-call]
+    cells = nbformat.read(ROOT / "notebooks/01_first_launch.ipynb", as_version=4).cells
     (launch,) = [cell.source for cell in cells if cell.source.startswith("%%automodel_launch")]
     assert launch.endswith((ROOT / "notebooks/tiny.yaml").read_text().rstrip("\n"))
