@@ -6,7 +6,6 @@ Its colours carry light and dark; train and validation differ in shape too.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -30,7 +29,8 @@ INK = "#7a7a7a"  # 4.3:1 on white, 4.4:1 on JupyterLab's dark: a picture cannot 
 _COLOURS = ("#2f7de1", "#d9730d", "#8b5cf6", "#1f9d76")
 _LEFT, _RIGHT = 8.0, 99.0  # percent of the width between which the lines lie
 _TOP, _BOTTOM = 30, 22  # pixels above and below them
-_SHARES = 90  # more points than this are drawn as mean and range of so many shares
+_LARGEST = 1e300  # so that a difference of two is finite
+_SHARES = 72  # more points than this are drawn as mean and range of so many shares
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,7 @@ def series_of(points: Iterable[MetricPoint], value: str) -> list[Series]:
         if amount is None or (value != "loss" and point.split != "train"):
             continue
         series = found.setdefault(point.split, Series(point.split, [], []))
-        if not math.isfinite(amount):
+        if not abs(amount) < _LARGEST:
             series.broken.append(point.step)
         elif series.runs and point.step > series.runs[-1][-1][0]:
             series.runs[-1].append((point.step, amount))

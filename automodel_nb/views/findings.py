@@ -33,16 +33,16 @@ def findings_html(findings: Iterable[Finding]) -> str:
 def _item(finding: Finding) -> str:
     colour = _COLOURS[finding.severity]
     label = (
-        f"display:inline-block;background:{colour};color:#fff;border-radius:3px;padding:0 6px;margin-right:8px;font-size:11px;"
+        f"display:inline-block;background:{colour};color:#fff;border-radius:3px;padding:0 6px;margin-right:4px;font-size:11px;"
         "font-weight:600"
     )
     place = tag("span", esc(_place(finding)), MUTED) if _place(finding) else ""
     fix = tag("div", f"→ {prose(finding.fix.text)}", "margin-top:1px") if finding.fix else ""
-    ignore = tag("span", esc(finding.code), f"{MUTED};font-size:11px;margin-left:8px")
+    ignore = tag("span", esc(finding.code), f"{MUTED};font-size:11px;margin-left:4px")
     head = tag("span", f"{_SYMBOLS[finding.severity]} {finding.severity}", label)
     return tag(
         "li",
-        f"{head}{place}{prose(finding.message)}{ignore}{fix}",
+        f"{head} {place}{prose(finding.message)} {ignore}{fix}",
         f"margin:0 0 6px;padding:4px 0 4px 10px;border-left:3px solid {colour}",
     )
 

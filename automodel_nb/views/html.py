@@ -94,7 +94,7 @@ def command(text: str) -> str:
     return pre(_OPTION.sub(r"<nobr>\g<0></nobr>", esc(text)))
 
 
-_OPTION = re.compile(r"(?<=\s)--?\w+")
+_OPTION = re.compile(r"(?<=\s)(?:&#x27;)?--?\w+")
 
 
 def details(summary: str, inner: str, *, is_open: bool = False) -> str:
@@ -105,8 +105,9 @@ def details(summary: str, inner: str, *, is_open: bool = False) -> str:
 
 def pairs(rows: Iterable[tuple[str, str]]) -> str:
     """Names and their values, below each other; the values are HTML already."""
-    reset = "width:auto;margin:0;padding:0"  # JupyterLab gives the two parts of a list a width
-    lines = "".join(tag("dt", esc(name), f"{reset};font-weight:400;{MUTED}") + tag("dd", value, reset) for name, value in rows)
+    # JupyterLab gives names and values a width; without min-width a long path would widen the whole card
+    name_style, value_style = f"width:auto;font-weight:400;{MUTED}", "width:auto;min-width:0;margin:0;padding:0"
+    lines = "".join(tag("dt", esc(name), name_style) + tag("dd", value, value_style) for name, value in rows)
     style = "display:grid;grid-template-columns:max-content 1fr;gap:3px 16px;margin:4px 0;overflow-wrap:break-word"
     return tag("dl", lines, style) if lines else ""
 

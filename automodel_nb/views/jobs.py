@@ -38,29 +38,28 @@ def jobs_html(rows: Sequence[JobRow], now: float) -> str:
     """The table as HTML; `now` is what ages are counted from (UTC seconds)."""
     if not rows:
         return tag("div", prose("No jobs yet. `%automodel_new interactive` writes a cell to start from."), FONT)
-    head = "".join(tag("th", title, _RIGHT if i > 1 else _LEFT, scope="col") for i, title in enumerate(_TITLES))
+    head = "".join(
+        tag("th", title, style, scope="col") for title, style in (("State", _LEFT), ("Job", _LEFT), ("Step, loss", _RIGHT))
+    )
     body = "".join(tag("tr", _row(row, now), f"background:none;border-top:{LINE}") for row in rows)
     inner = tag("thead", tag("tr", head, MUTED), "border:none") + tag("tbody", body)
-    table = tag("table", inner, "border-collapse:collapse;border:none;font-size:13px;margin:0;width:100%")
-    return tag("div", table, f"{FONT};overflow-x:auto;max-width:860px")
+    table = tag("table", inner, "table-layout:auto;border-collapse:collapse;border:none;font-size:13px;margin:0;width:100%")
+    return tag("div", table, f"{FONT};overflow-x:auto;max-width:680px")
 
 
-_TITLES = ("State", "Job", "Submitted", "Step", "Loss")
-_LEFT = "text-align:left;vertical-align:top;padding:7px 14px 7px 0"
-_RIGHT = "text-align:right;vertical-align:top;padding:7px 0 7px 14px;white-space:nowrap"
+# three columns, each of two lines: they fit beside a sidebar too
+_LEFT = "text-align:left;vertical-align:top;padding:7px 14px 7px 0;line-height:1.45"
+_RIGHT = "text-align:right;vertical-align:top;padding:7px 0;line-height:1.45;white-space:nowrap"
 
 
 def _row(row: JobRow, now: float) -> str:
-    state = chip(row.state) + (
-        tag("div", prose(row.note), f"{MUTED};font-size:12px;margin-top:3px;max-width:220px") if row.note else ""
-    )
+    note = tag("div", prose(row.note), f"{MUTED};font-size:12px;max-width:220px") if row.note else ""
     where = " ".join(part for part in (row.method, row.scheduler_id) if part)
-    owner = f" · of {row.owner}" if row.owner else ""
-    name = tag("strong", esc(row.name)) + tag("div", f"{bare_code(row.job_id)} · {esc(where + owner)}", MUTED)
-    cells = [tag("td", state, _LEFT), tag("td", name, f"{_LEFT};min-width:130px")]
-    return "".join(
-        [*cells, *(tag("td", esc(value), _RIGHT) for value in (_age(row, now), _steps(row), words.number(row.loss)))]
-    )
+    remarks = [where, _age(row, now).replace(" ", "\u00a0"), f"of {row.owner}" if row.owner else ""]
+    about = tag("div", " · ".join([bare_code(row.job_id), *(esc(remark) for remark in remarks if remark)]), MUTED)
+    loss = tag("div", words.number(row.loss), MUTED) if row.loss is not None else ""
+    cells = (chip(row.state) + note, _LEFT), (tag("strong", esc(row.name)) + about, _LEFT), (_steps(row) + loss, _RIGHT)
+    return "".join(tag("td", inner, style) for inner, style in cells)
 
 
 def _age(row: JobRow, now: float) -> str:

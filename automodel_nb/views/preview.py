@@ -23,7 +23,11 @@ def preview_html(
     """The plan as HTML. `environment` values that are no text (markers of secrets) are shown as they print."""
     found = tuple(findings)
     stopped = any(finding.severity == "error" for finding in found)
-    title = "Cannot be launched as it is" if stopped else "Nothing was launched. This is what would be."
+    title = (
+        "Nothing was launched, and nothing can be until the errors are gone."
+        if stopped
+        else "Nothing was launched. This is what would be submitted."
+    )
     parts = [tag("div", tag("strong", title), "margin-bottom:4px"), findings_html(found)]
     if command:
         parts.append(_named("Training command", command_block(command)))

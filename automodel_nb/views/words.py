@@ -100,8 +100,7 @@ def number(value: float | None, digits: int = 4) -> str:
         mantissa, exponent = f"{value:.{max(0, digits - 2)}e}".split("e")
         mantissa = mantissa.rstrip("0").rstrip(".") if "." in mantissa else mantissa
         return f"{mantissa}e{int(exponent)}"
-    whole = len(str(int(abs(value))))
-    return f"{value:,.{max(0, digits - whole)}f}"
+    return f"{value:,.{max(0, digits - 1 - math.floor(math.log10(abs(value))))}f}"
 
 
 def size(count: float) -> str:
