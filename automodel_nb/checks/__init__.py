@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from automodel_nb.checks import installed
+from automodel_nb.checks import installed, skypilot
 from automodel_nb.findings import Finding
 
 if TYPE_CHECKING:
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 #: Findings of the text itself: to lift them would launch something other than what was typed.
 NOT_TO_IGNORE = frozenset({"unknown-key", "bad-value", "unset-variable", "literal-secret", "secret-in-field", "cannot-travel"})
 
-RULES: tuple[Callable[[Parts], list[Finding]], ...] = (*installed.RULES,)
+RULES: tuple[Callable[[Parts], list[Finding]], ...] = (*installed.RULES, *skypilot.RULES)
 
 
 def run(parts: Parts) -> list[Finding]:

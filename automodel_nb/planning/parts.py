@@ -70,11 +70,16 @@ class Parts:
     user_environment: Mapping[str, str | EnvTemplate]
     environ: Mapping[str, str]
 
-    def finding(self, code: str, severity: Any, message: str, path: str, fix: Any = None) -> Finding:
-        """A finding at a field's own place in the text, wherever the user wrote it."""
-        for document in (self.sources.cell, self.sources.base):
-            if document is not None and (place := document.place(path)):
-                return Finding(code, severity, message, path, *place, fix, document.source)
+    def finding(self, code: str, severity: Any, message: str, path: str, fix: Any = None, *, key: bool = False) -> Finding:
+        """A finding at a field's own place in the text (or at its key), wherever the user wrote it.
+
+        What is not written there points at the section that it would stand in.
+        """
+        *above, _ = path.split(".")
+        for where, at_key in [(path, key), *((".".join(above[:end]), True) for end in range(len(above), 0, -1))]:
+            for document in (self.sources.cell, self.sources.base):
+                if document is not None and (place := document.place(where, key=at_key)):
+                    return Finding(code, severity, message, path, *place, fix, document.source)
         return Finding(code, severity, message, path, fix=fix)
 
 

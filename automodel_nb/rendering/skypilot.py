@@ -10,6 +10,7 @@ from typing import Any
 import yaml
 
 from automodel_nb.configs import SkyPilotConfig
+from automodel_nb.rendering.clouds import NO_AUTOSTOP, STOPS
 from automodel_nb.rendering.shell import Raw
 from automodel_nb.rendering.slurm import FIRST_PORT, absolute
 
@@ -17,8 +18,6 @@ from automodel_nb.rendering.slurm import FIRST_PORT, absolute
 REMOTE_DIR = "~/automodel_job"
 #: The cluster of a job that ended is idle for so many minutes before it is stopped or removed.
 AUTOSTOP_MINUTES = 10
-#: Clouds whose clusters can be stopped, which keeps their disks; elsewhere an idle cluster can only be removed.
-STOPS = frozenset({"aws", "azure", "gcp"})
 
 
 def torchrun_options(config: SkyPilotConfig) -> list[str]:
@@ -51,11 +50,11 @@ def is_managed(config: SkyPilotConfig) -> bool:
 
 
 def autostop(config: SkyPilotConfig) -> dict[str, Any] | None:
-    """What becomes of an idle cluster; None for a managed job, whose cluster its controller removes.
+    """What becomes of an idle cluster; None for a managed job, whose cluster its controller removes, and where nothing can.
 
     It is stopped where that can be done, which keeps the checkpoints on its disks, and else removed.
     """
-    if is_managed(config):
+    if is_managed(config) or cloud(config) in NO_AUTOSTOP:
         return None
     minutes = AUTOSTOP_MINUTES if config.autostop_minutes is None else config.autostop_minutes
     down = config.down if config.down is not None else config.use_spot or cloud(config) not in STOPS
@@ -225,4 +224,4 @@ def _text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
 
 
 _Dumper.add_representer(str, _text)
-_Dumper.add_representer(Raw, _text)
+_Dumper.add_multi_representer(str, _text)  # text that knows its place in the document

@@ -1,0 +1,116 @@
+"""A job's log, streamed into its directory, so that everything that reads a log works as for a job with a shared disk.
+
+SkyPilot keeps the log on the cluster and streams it on demand, always from its beginning. A follower writes it to
+``output.log`` at the offset where it belongs: two kernels that follow one job write the same bytes to the same places, and a
+kernel that comes back writes over what it has. Only where the stream does not begin as the file does (a managed job that has
+moved to another cluster) is it put behind what is there.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import threading
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from automodel_nb.launchers.base import JobRef
+from automodel_nb.launchers.skypilot_client import require_server, sdk
+from automodel_nb.launchers.skypilot_errors import plain
+
+_RETRY = 5.0  # seconds until a broken stream is asked for again
+_HEAD = 512  # bytes by which a stream is recognised
+# what the client says of its own: a tree of hints, a spinner, the end that the state tells
+_CHATTER = re.compile(r"\s*(?:[├└│⚙📋✓⠀-⣿]|Job finished|D \d\d-\d\d )|\s*\(Ctrl-C|To (?:cancel|stream|view|stop|log) ")
+_ENDED = re.compile(r"failed with return code list: *\[([-\d, ]+)\]")
+_lock = threading.Lock()
+_followers: dict[str, Follower] = {}
+
+
+def follow(job: JobRef) -> Follower:
+    """The follower of a job in this process; started where there is none, or where it gave up."""
+    with _lock:
+        follower = _followers.get(job.id)
+        if follower is None or not (follower.is_alive() or follower.complete):
+            follower = _followers[job.id] = Follower(job)
+            follower.start()
+        return follower
+
+
+def clean(line: str) -> str | None:
+    """A line of the stream as the file keeps it, without its newline; None for what is SkyPilot's own chatter."""
+    text = plain(line).rstrip("\r\n")
+    return None if _CHATTER.match(text) else text
+
+
+def exit_code(text: str) -> int | None:
+    """The exit status in the last report of a failure; that of the node which failed by itself, where several are named."""
+    found = _ENDED.findall(plain(text))
+    if not found:
+        return None
+    codes = [int(code) for code in found[-1].split(",") if code.strip()]
+    return next((code for code in codes if 0 < code < 128), next((code for code in codes if code), None))
+
+
+class Follower(threading.Thread):
+    """Writes one job's log until it ends.
+
+    Attributes:
+        complete: the stream came to its end.
+    """
+
+    def __init__(self, job: JobRef) -> None:
+        super().__init__(name=f"skypilot-log-{job.id}", daemon=True)
+        self.job = job
+        self.complete = False
+        self._over = threading.Event()
+
+    def run(self) -> None:
+        """Stream, and ask again where the stream breaks off."""
+        while not self._over.is_set() and self.job.directory.is_dir():
+            try:
+                write(self.job.paths.log, _stream(self.job))
+            except Exception:  # of the network, the server or the cluster: the state tells, this only tries again
+                self._over.wait(_RETRY)
+            else:
+                self.complete = True
+                return
+
+    def finish(self, timeout: float) -> None:
+        """The job has ended: give the stream this many seconds to do so too."""
+        self.join(timeout)
+        self._over.set()
+
+
+def write(path: Path, lines: Iterable[str]) -> None:
+    """Put the lines of a stream into a log, where they belong."""
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        present = os.pread(descriptor, _HEAD, 0)
+        at, seen = 0, b""
+        for text in lines:
+            data = text.encode("utf-8", "replace") + b"\n"
+            if at < len(present) and not data.startswith(present[at : at + len(data)]):
+                at, data = os.fstat(descriptor).st_size, seen + data  # another stream than the file's: behind it
+            if at < _HEAD:
+                seen += data
+            os.pwrite(descriptor, data, at)
+            at += len(data)
+    finally:
+        os.close(descriptor)
+
+
+def _stream(job: JobRef) -> Iterator[str]:
+    require_server()
+    sky = sdk()
+    name = job.submission.cluster
+    if job.submission.extra.get("managed"):
+        raw: Any = sky.jobs.tail_logs(name=name, follow=True, preload_content=False)
+    else:
+        raw = sky.tail_logs(name, 1, True, preload_content=False)
+    for line in raw:
+        if line is None:
+            return
+        if (text := clean(line)) is not None:
+            yield text
