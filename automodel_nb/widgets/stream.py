@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections import deque
+from dataclasses import replace
 
 from automodel_nb.errors import JobError
 from automodel_nb.job.handle import Job
@@ -76,6 +77,8 @@ class Stream:
     def show_card(self, *, final: bool) -> None:
         """Bring the card up to date."""
         data = card_data(self._job)
+        if not in_notebook():
+            data = replace(data, last_lines=())  # they stand right above
         self._card.show(card_html(data), card_text(data), final=final)
 
     def _press(self, presses: int) -> None:
