@@ -10,13 +10,13 @@ import os
 import re
 from pathlib import Path
 
-_NAME = re.compile(r"epoch_\d+_step_(\d+)")
+_NAME = re.compile(r"step_(\d+)$")
 _INCOMPLETE = ".incomplete"  # in the directory from its first moment until the save is published (0.7.0)
 
 
 def step_of(checkpoint: str | os.PathLike[str]) -> int | None:
     """The 0-based step after which a checkpoint was made, from its name (``epoch_0_step_39``); None for another name."""
-    match = _NAME.fullmatch(Path(checkpoint).name)
+    match = _NAME.search(Path(checkpoint).name)
     return int(match.group(1)) if match else None
 
 
@@ -27,8 +27,12 @@ def complete_checkpoints(checkpoint_dir: str | os.PathLike[str]) -> list[Path]:
         names = os.listdir(root)
     except (FileNotFoundError, NotADirectoryError):
         return []
-    found = [root / name for name in names if _NAME.fullmatch(name)]
-    return sorted((path for path in found if _is_complete(path)), key=lambda path: step_of(path) or 0, reverse=True)
+    found = [root / name for name in names if _NAME.search(name)]
+    return sorted(
+        (path for path in found if _is_complete(path) and not path.is_symlink()),
+        key=lambda path: step_of(path) or 0,
+        reverse=True,
+    )
 
 
 def newest_checkpoint(checkpoint_dir: str | os.PathLike[str]) -> Path | None:

@@ -20,6 +20,7 @@ _PREFIX = re.compile(
     r"(?:\([^()\s,]+(?:, rank=(?P<sky>\d+))?, pid=\d+(?:, ip=[^()\s]+)?\) )?"
     r"(?: {0,4}(?P<task>\d{1,5}): )?(?:\[(?!rank\d)[A-Za-z_]\w*?(?P<local>\d+)\]:)?(?:\[rank(?P<rank>\d+)\]:? ?)?"
 )
+_TEE = re.compile(r"(?:.*[ )])?\[(?!rank\d)[A-Za-z_]\w*?\d+\]:")
 # tqdm's bar: with a total ("desc: 45%|##  | 18/40 [00:19<00:13, 1.63step/s, loss=6.3]")
 # and without one ("desc: 18it [00:19, 1.6it/s]")
 _BAR = re.compile(r"[^|\[\]]{0,200}?(?:\d{1,3}%\|[^|]*\| *[\d.]+\w*/[\d.?]+\w* |\d[\d.]*\w* )\[\d+:\d\d[^\[\]]*\] *")
@@ -30,10 +31,12 @@ def clean(line: str) -> list[str]:
     """The lines to show for one physical line: no escape sequences, no overwritten bars, each glued record on its own.
 
     A bar that ends the physical line is what a terminal would leave standing, and stays. Where the physical line has a
-    prefix (``[default0]:``), each of its lines gets it, since torchrun writes it once for all.
+    prefix (``[default0]:``), each of its lines gets it. ``torchrun --tee`` makes a newline of each carriage return, so that
+    redraws are physical lines: behind its prefix only a full bar stays, and an empty line goes.
     """
     if "\r" not in line and "%|" not in line:
-        return [strip(line).rstrip()]
+        text = strip(line).rstrip()
+        return [] if text.endswith("]:") and _TEE.fullmatch(text) else [text]
     parts = [text for part in line.split("\r") if (text := strip(part)).strip()]
     if not parts:
         return [""]
@@ -46,7 +49,7 @@ def clean(line: str) -> list[str]:
         if bar := _BAR.match(body):
             if rest := body[bar.end() :].rstrip():
                 shown.append(rest if _prefix(rest) else own + rest)
-            elif last:
+            elif last and ("100%|" in body or not _TEE.fullmatch(own)):
                 shown.append(own + body.rstrip())
         elif body.strip() and (last or not _redrawn(body, parts[i + 1])):
             shown.append(own + body.rstrip())

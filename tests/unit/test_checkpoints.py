@@ -82,7 +82,8 @@ def test_model_in_one_file_and_an_adapter(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "step"), [("epoch_0_step_39", 39), ("/a/epoch_10_step_0", 0), ("step_3", None), ("LATEST", None)]
+    ("name", "step"),
+    [("epoch_0_step_39", 39), ("/a/epoch_10_step_0", 0), ("step_3", 3), ("epoch_0_step_3.part", None), ("LATEST", None)],
 )
 def test_step(name: str, step: int | None) -> None:
     assert step_of(name) == step

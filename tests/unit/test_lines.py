@@ -31,6 +31,13 @@ BAR = "Training:  42%|████▎     | 17/40 [00:00<00:00, 26.28step/s, los
         (f"[default0]:\r{BAR}{STEP}", [f"[default0]:{STEP}"]),
         (f"[default0]:{BAR}\r{BAR}{STEP}", [f"[default0]:{STEP}"]),
         (f"[default0]:{BAR}[default1]:[rank1]: Traceback", ["[default1]:[rank1]: Traceback"]),
+        (f"[default0]:{BAR}", []),  # --tee made a newline of the carriage return
+        ("[default0]:", []),
+        ("0: [default0]:", []),
+        (
+            "[default0]:Training: 100%|##| 2/2 [00:00<00:00, 9step/s]",
+            ["[default0]:Training: 100%|##| 2/2 [00:00<00:00, 9step/s]"],
+        ),
         (f"0: \r{BAR}{STEP}", [f"0: {STEP}"]),
         (f"\r{BAR}W1201 03:04:53.1 7 api.py:1] Received 15", ["W1201 03:04:53.1 7 api.py:1] Received 15"]),
         (f"\r{BAR}[rank1]: Traceback (most recent call last):", ["[rank1]: Traceback (most recent call last):"]),
@@ -50,6 +57,13 @@ def test_clean(line: str, shown: list[str] | None) -> None:
     else:  # one line, without what only moves a cursor
         assert len(result) == 1 or not any("10 of" in text for text in result), result
         assert all("\r" not in text and "\x1b" not in text for text in result)
+
+
+def test_a_teed_log_is_clean() -> None:
+    shown = [one for line in lines(DATA / "exception_rank1_tee3.log") for one in clean(line.text)]
+    assert sum("| step " in line for line in shown) == 7
+    assert not any("Training: " in line or line == "[default0]:" for line in shown)
+    assert sum("100%|" in line for line in shown) == 2  # the weights, loaded by each rank
 
 
 def test_every_step_of_a_real_log_stands_on_a_clean_line_of_its_own() -> None:
