@@ -124,7 +124,10 @@ class SlurmConfig(LauncherConfig):
     partition: Text | None = setting(None, "Partition (or several, with commas) to run in.", "most needed", example="batch")
 
     gpus_per_node: Gpus | None = setting(
-        None, "GPUs to request on each node, or type:number; as many as processes by default.", "resources", example="h100:8"
+        None,
+        "GPUs to request on each node, or type:number; as many as processes by default. 0: trains on the CPU.",
+        "resources",
+        example="h100:8",
     )
     gpu_request: Annotated[str, BeforeValidator(one_of(*GPU_REQUESTS))] = setting(
         "gpus-per-node",

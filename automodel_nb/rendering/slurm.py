@@ -94,8 +94,13 @@ def sbatch_options(config: SlurmConfig, name: str) -> Iterator[str]:
 
 
 def sbatch_word(text: str) -> str:
-    """A value on an ``#SBATCH`` line: sbatch cuts an unquoted one at a blank or ``#``, and knows a shell's quotes."""
-    return shlex.quote(text)
+    """A value on an ``#SBATCH`` line.
+
+    sbatch cuts an unquoted one at a blank or ``#``. Its quotes are not a shell's: a backslash escapes inside either kind.
+    """
+    if re.fullmatch(r"[\w@%+=:,./-]+", text, re.ASCII):
+        return text
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
 def srun_options(config: SlurmConfig) -> list[str]:
@@ -113,7 +118,7 @@ def task(config: SlurmConfig, command: str) -> str:
     """The shell text that each node runs."""
     lines = ["set -eo pipefail"]
     if config.runtime == "none":
-        lines.append('mkdir -p -- "$HF_HOME"')
+        lines.append('mkdir -p -- "$HF_HOME" || true')  # who needs the cache says so
     source = config.nemo_mount.dest if config.nemo_mount and config.runtime != "none" else config.repo_root
     if source:
         path = shlex.quote(os.path.expanduser(source))

@@ -50,6 +50,7 @@ def test_the_multi_node_environment(run: Run) -> None:
         "--a=b c",
     ]
     assert run.srun(0) == {
+        "--quiet": "",
         "--export": "ALL",
         "--kill-on-bad-exit": "1",
         "--ntasks": "2",
