@@ -52,13 +52,13 @@ clean:
 # torch with what it depends on (pip takes a CPU build where it is offered one), the rest of AutoModel without
 .venv/automodel: $(LOCK) | .venv/bin/python
 	@echo "installing PyTorch and AutoModel into .venv"
-	@$(BIN)/pip install --quiet --constraint $(LOCK) torch
-	@$(BIN)/pip install --quiet --no-deps --requirement $(LOCK)
+	@$(BIN)/pip install -qq --constraint $(LOCK) torch
+	@$(BIN)/pip install -qq --no-deps --requirement $(LOCK)
 	@touch $@
 
 .venv/demo .venv/dev: .venv/%: .venv/automodel pyproject.toml requirements/dev.txt
 	@echo "installing automodel_nb with JupyterLab ($*) into .venv"
-	@$(BIN)/pip install --quiet --constraint $(LOCK) --constraint requirements/dev.txt --editable '.[$*]'
+	@$(BIN)/pip install -qq --constraint $(LOCK) --constraint requirements/dev.txt --editable '.[$*]'
 	@touch $@
 
 .demo/tiny: tools/make_tiny.py | .venv/automodel
