@@ -103,19 +103,41 @@ def first_error(lines: Iterable[str]) -> ErrorLine | None:
 
 def first_error_in(source: str | os.PathLike[str] | Source, offset: int = 0) -> ErrorLine | None:
     """``first_error`` of a log from an offset on, fast where the log is large; lines are counted from there."""
-    log, scan, rest, number = LogFile(source, offset), _Scan(), b"", 0
+    log, search = LogFile(source, offset), ErrorSearch()
     while data := log.fetch(_BLOCK):
-        block, newline, rest = (rest + data).rpartition(b"\n")
-        if newline and (scan.reading or any(sign in block for sign in _SIGNS)):
-            for i, raw in enumerate(block.split(b"\n"), number + 1):
-                scan.physical(i, raw.decode("utf-8", "backslashreplace"))
-        elif newline:
-            scan.trained(block.count(_STEP.encode()))
+        search.feed(data)
+    return search.result()
+
+
+class ErrorSearch:
+    """``first_error`` of a log as it grows: each byte is looked at once."""
+
+    def __init__(self) -> None:
+        self._scan = _Scan()
+        self._rest = b""
+        self._number = 0
+
+    def feed(self, data: bytes) -> None:
+        """The next bytes; large ones are best cut into blocks of some 64 KiB, since a block without a sign is passed over."""
+        scan = self._scan
+        block, newline, self._rest = (self._rest + data).rpartition(b"\n")
         if newline:
-            number += block.count(b"\n") + 1
-        rest = rest[-_LONGEST:]
-    scan.physical(number + 1, rest.decode("utf-8", "backslashreplace"))
-    return scan.result()
+            if scan.reading or any(sign in block for sign in _SIGNS):
+                for i, raw in enumerate(block.split(b"\n"), self._number + 1):
+                    scan.physical(i, raw.decode("utf-8", "backslashreplace"))
+            else:
+                scan.trained(block.count(_STEP.encode()))
+            self._number += block.count(b"\n") + 1
+        self._rest = self._rest[-_LONGEST:]
+
+    def so_far(self) -> ErrorLine | None:
+        """What the whole lines up to here say; the job may still get over it."""
+        return self._scan.result()
+
+    def result(self) -> ErrorLine | None:
+        """What the log says, for one that nobody writes any more; call it once."""
+        self._scan.physical(self._number + 1, self._rest.decode("utf-8", "backslashreplace"))
+        return self._scan.result()
 
 
 class _Scan:

@@ -7,11 +7,13 @@ from collections import OrderedDict
 from pathlib import Path
 
 from automodel_nb.paths import JobPaths
+from automodel_nb.watching.errors_in_log import ErrorLine, ErrorSearch
 from automodel_nb.watching.follow import LogFile
 from automodel_nb.watching.metrics import LogParser
 from automodel_nb.watching.points import MetricPoint
 from automodel_nb.watching.progress import Progress
 
+_BLOCK = 1 << 16  # bytes in which errors are searched at a time
 _KEPT = 64  # jobs whose parsed state is held; an older one is read again when asked for
 
 
@@ -24,13 +26,15 @@ class _Reading:
         self._begin()
 
     def _begin(self) -> None:
-        self.log, self.parser = LogFile(self._path), LogParser()
+        self.log, self.parser, self.errors = LogFile(self._path), LogParser(), ErrorSearch()
 
     def catch_up(self) -> LogParser:
         while data := self.log.fetch():
             if self.log.reset:
-                self.parser = LogParser()
+                self.parser, self.errors = LogParser(), ErrorSearch()
             self.parser.feed(data)
+            for start in range(0, len(data), _BLOCK):
+                self.errors.feed(data[start : start + _BLOCK])
         return self.parser
 
 
@@ -59,6 +63,14 @@ def view_points(directory: str | Path) -> list[MetricPoint]:
     reading = _reading(JobPaths(Path(directory)).log)
     with reading.lock:
         return list(reading.catch_up().points)
+
+
+def read_error(directory: str | Path) -> ErrorLine | None:
+    """The line that says why the job fails, as far as its log has been written; None where none does."""
+    reading = _reading(JobPaths(Path(directory)).log)
+    with reading.lock:
+        reading.catch_up()
+        return reading.errors.so_far()
 
 
 def read_points(directory: str | Path) -> list[MetricPoint]:
