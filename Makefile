@@ -37,7 +37,7 @@ lab: .venv/demo
 	cd notebooks && ../$(BIN)/jupyter lab $(if $(filter 0,$(shell id -u)),--allow-root)
 
 bench: .venv/dev
-	for benchmark in benchmarks/bench_*.py; do $(BIN)/python $$benchmark || exit 1; done
+	for benchmark in $(filter-out %/log_generator.py,$(wildcard benchmarks/*.py)); do $(BIN)/python $$benchmark || exit 1; done
 
 apt:
 	tools/apt-install.sh
