@@ -38,6 +38,11 @@ class JobPaths:
         """Standard output and error of the job, whole; appended to by every attempt."""
         return self.root / "output.log"
 
+    def task_logs(self) -> dict[int, Path]:
+        """The logs of an array's tasks that have begun, by task."""
+        found = {int(path.stem.removeprefix("output.task")): path for path in self.root.glob("output.task[0-9]*.log")}
+        return dict(sorted(found.items()))
+
     @property
     def checkpoints(self) -> Path:
         """AutoModel's checkpoint_dir where the recipe names none."""
@@ -49,7 +54,7 @@ class JobPaths:
         return self.root / "supervisor.json"
 
     def exit_code(self, attempt: int = 0, task: int | None = None) -> Path:
-        """One file for each attempt and array task: ``exit_code``, ``exit_code.1``, ``exit_code.task3``, ``exit_code.task3.1``."""
+        """One file for each attempt and array task: ``exit_code``, ``exit_code.1``, ``exit_code.task3.1``."""
         return self._mark("exit_code", attempt, task)
 
     def started(self, attempt: int = 0, task: int | None = None) -> Path:

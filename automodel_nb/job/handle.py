@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -39,6 +38,7 @@ class Job:
         self._record = record
         self._session = kernel or session()
         self._stops = 0
+        self._masker: tuple[tuple[str, ...], Masker] | None = None
 
     def __repr__(self) -> str:
         return f"<Job {self.id} {self.name!r} {self.method} {self.state}>"
@@ -152,27 +152,42 @@ class Job:
         Args:
             tail: only so many last lines; None gives all.
         """
-        lines = (line.text for line in follow.lines(self.paths.log))
-        return self.mask("\n".join(lines if tail is None else deque(lines, maxlen=max(0, tail))))
+        found = [self.mask("\n".join(line.text for line in self._lines(path, tail))) for path in self.logs.values()]
+        return "\n".join(text for text in found if text)
+
+    def _lines(self, path: Path, tail: int | None) -> Iterable[follow.Line]:
+        return follow.lines(path) if tail is None else follow.tail(path, tail)
+
+    @property
+    def logs(self) -> dict[str, Path]:
+        """The log files by array task, in order; one with an empty name where the job is no array."""
+        tasks = self.paths.task_logs() if self._record.submission and self._record.submission.extra.get("array") else {}
+        return {f"task{number}": path for number, path in tasks.items()} or {"": self.paths.log}
 
     def follow(self, offset: int = 0) -> Iterator[tuple[int, str]]:
         """The log's lines from a byte offset on, as they come, until the job has ended.
 
         Args:
-            offset: 0, or an offset that an earlier `follow` gave.
+            offset: 0, or an offset that an earlier `follow` gave. An array's logs are followed from their beginning.
 
         Yields:
             (offset to go on from, line without its end); secrets masked.
         """
-        masker = self._masker()
-        source = follow.LogFile(self.paths.log, offset)
+        if list(self.logs) != [""]:
+            yield from self._follow_tasks()
+            return
+        for line in follow.follow(follow.LogFile(self.paths.log, offset), lambda: self.state.final, lambda: time.sleep(0.1)):
+            yield line.offset, self.mask(line.text)
+
+    def _follow_tasks(self) -> Iterator[tuple[int, str]]:
+        logs = follow.LogSet({})
         while True:
-            over = self.state.final  # asked first: what the job wrote before its end is read below
-            while lines := source.read():
-                for line in lines:
-                    yield line.offset, masker.mask(line.text)
+            over = self.state.final
+            for label, path in self.logs.items():
+                logs.add(label, path)
+            for label, line in [*logs.read(), *(logs.flush() if over else ())]:
+                yield line.offset, self.mask(f"[{label}] {line.text}")
             if over:
-                yield from ((line.offset, masker.mask(line.text)) for line in source.flush())
                 return
             time.sleep(0.1)
 
@@ -199,10 +214,10 @@ class Job:
 
     def mask(self, text: str) -> str:
         """A text with the values of this job's secrets masked."""
-        return self._masker().mask(text)
-
-    def _masker(self) -> Masker:
-        return Masker(value for name in self._record.secrets if (value := os.environ.get(name)))
+        values = tuple(value for name in self._record.secrets if (value := os.environ.get(name)))
+        if self._masker is None or self._masker[0] != values:
+            self._masker = values, Masker(values)
+        return self._masker[1].mask(text)
 
     # --- what can be done to it ---
 
