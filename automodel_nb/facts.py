@@ -22,7 +22,11 @@ _PROBE = """
 import importlib.metadata as m, importlib.util as u, json
 try: v = m.version("nemo-automodel")
 except m.PackageNotFoundError: v = None
-print(json.dumps({"automodel": v or ("" if u.find_spec("nemo_automodel") else None), "torch": bool(u.find_spec("torch"))}))
+s = u.find_spec("nemo_automodel")
+print(json.dumps({
+    "automodel": v or ("" if s else None), "torch": bool(u.find_spec("torch")),
+    "root": list(s.submodule_search_locations)[0] if s and s.submodule_search_locations else "",
+    "fault_tolerance": bool(u.find_spec("nvidia_resiliency_ext"))}))
 """
 
 
@@ -33,11 +37,15 @@ class PythonFacts:
     Attributes:
         automodel: version of nemo-automodel; empty for a source tree without one; None where it is not installed.
         torch: whether PyTorch is there.
+        root: directory of the package nemo_automodel; empty where it is not installed.
+        fault_tolerance: whether nvidia-resiliency-ext is there, which has ``ft_launcher``.
         problem: why the interpreter cannot be asked; empty where it can.
     """
 
     automodel: str | None = None
     torch: bool = False
+    root: str = ""
+    fault_tolerance: bool = False
     problem: str = ""
 
 
@@ -66,7 +74,7 @@ def python_facts(python: str | None) -> PythonFacts:
         python: as in the launcher section (a path, or a prefix such as ``uv run --no-sync python``); None for the kernel's.
     """
     if python is None or shlex.split(python) == [sys.executable]:
-        return PythonFacts(_installed(), importlib.util.find_spec("torch") is not None)
+        return PythonFacts(_installed(), _has("torch"), _root(), _has("nvidia_resiliency_ext"))
     return _asked(python, os.getcwd())
 
 
@@ -74,7 +82,16 @@ def _installed() -> str | None:
     try:
         return importlib.metadata.version("nemo-automodel")
     except importlib.metadata.PackageNotFoundError:
-        return "" if importlib.util.find_spec("nemo_automodel") else None
+        return "" if _has("nemo_automodel") else None
+
+
+def _has(package: str) -> bool:
+    return importlib.util.find_spec(package) is not None
+
+
+def _root() -> str:
+    spec = importlib.util.find_spec("nemo_automodel")
+    return next(iter(spec.submodule_search_locations), "") if spec and spec.submodule_search_locations else ""
 
 
 @cache
@@ -85,6 +102,6 @@ def _asked(python: str, cwd: str) -> PythonFacts:
     try:
         done = hosts.run([*words, "-c", _PROBE], cwd=cwd, timeout=30)
         answer = json.loads(done.stdout.strip().splitlines()[-1])
-        return PythonFacts(answer["automodel"], answer["torch"])
+        return PythonFacts(answer["automodel"], answer["torch"], answer["root"], answer["fault_tolerance"])
     except (OSError, UnreachableError, ValueError, IndexError, KeyError):
         return PythonFacts(problem="it is not a working Python")

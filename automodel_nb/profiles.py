@@ -8,6 +8,9 @@
     [profiles.big.slurm]        # with --profile big
     nodes = 8
 
+    [checks]                    # a finding that is graver here
+    no-time = "error"
+
 A later file goes over an earlier one, field by field; a named profile over all of them; the cell over everything.
 """
 
@@ -17,10 +20,10 @@ import tomllib
 from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from automodel_nb.errors import LaunchError
-from automodel_nb.findings import Finding, Fix
+from automodel_nb.findings import Finding, Fix, Severity
 from automodel_nb.paths import state_home
 from automodel_nb.plan import METHODS
 
@@ -70,6 +73,24 @@ def defaults(profile: str | None, directory: Path) -> dict[str, dict[str, Any]]:
     for path, table in named:
         _merge(merged, table, f"{path}, profile {profile}")
     return merged
+
+
+def severities(directory: Path) -> dict[str, Severity]:
+    """The severity of findings by code, where a file's ``[checks]`` raises one.
+
+    Raises:
+        LaunchError: a file that is not TOML, or a word that is no severity.
+    """
+    raised: dict[str, Severity] = {}
+    for path, table in _tables(directory):
+        given = table.get("checks")
+        for code, word in given.items() if isinstance(given, Mapping) else ():
+            severity = next((known for known in get_args(Severity) if known == word), None)
+            if severity is None:
+                fix = Fix("write hint, warning or error")
+                raise LaunchError([Finding("profile", "error", f"{path}: [checks] {code} = {word!r} is no severity", fix=fix)])
+            raised[code] = severity
+    return raised
 
 
 def _tables(directory: Path) -> Iterator[tuple[Path, Mapping[str, Any]]]:

@@ -9,7 +9,7 @@ recipe: TrainFinetuneRecipeForNextTokenPrediction
 
 step_scheduler:
   global_batch_size: 64          # divisible by local_batch_size x all workers
-  local_batch_size: 8
+  local_batch_size: 4
   max_steps: 1000
   ckpt_every_steps: {interval}
   val_every_steps: 100

@@ -19,7 +19,7 @@ from automodel_nb.planning.expansion import expand_section
 from automodel_nb.planning.parts import Parts, Rendered, TargetFacts
 from automodel_nb.planning.sources import read
 from automodel_nb.planning.training import make_training, preemption_signal, read_recipe
-from automodel_nb.profiles import defaults
+from automodel_nb.profiles import defaults, severities
 from automodel_nb.rendering.command import generation
 
 __all__ = ["JOB_DIR_PLACEHOLDER", "make_plan"]
@@ -57,8 +57,7 @@ def make_plan(request: Request, *, yaml: str | None = None, environ: Mapping[str
     parts = Parts(sources, config, recipe, training, request, chdir, facts, user_environment, dict(environ))
     rendered = _render(method, parts)
     findings += rendered.findings
-    findings += checks.run(parts)
-    kept = [finding for finding in findings if finding.code not in request.ignore or finding.code in checks.NOT_TO_IGNORE]
+    findings = checks.kept([*findings, *checks.run(parts)], request.ignore, severities(Path(cwd)))
     return Plan(
         method=method,
         name=config.job_name or _name(request),
@@ -66,7 +65,7 @@ def make_plan(request: Request, *, yaml: str | None = None, environ: Mapping[str
         submit=rendered.submit,
         files={"recipe.yaml": recipe.text, **rendered.files},
         environment=rendered.environment,
-        findings=in_order(kept),
+        findings=in_order(findings),
         yaml=yaml if yaml is not None else request.text or request.file_text or "",
         config=config,
         request=request,

@@ -69,15 +69,7 @@ def _findings(parts: Parts, config: SlurmConfig, hf_home: str) -> Iterator[Findi
         if getattr(config, field) not in (None, False):
             message = f"slurm.{field} is not built yet"
             yield parts.finding("not-built", "error", message, f"slurm.{field}", Fix("take it out"))
-    if config.time is None:
-        message = "no time limit is given: the partition's own holds, which may be short or forbidden"
-        yield parts.finding("no-time", "warning", message, "slurm.time", Fix('for example `time: "04:00:00"`'))
     if config.container_image is None:
-        for field in ("extra_mounts", "nemo_mount", "container_workdir", "container_mount_home"):
-            if getattr(config, field) not in (None, ()):
-                message = f"slurm.{field} needs a container: without an image the job would run on the node itself, unmounted"
-                fix = Fix("give container_image" + (", or use repo_root" if field == "nemo_mount" else ", or take it out"))
-                yield parts.finding("no-container", "error", message, f"slurm.{field}", fix)
         return
     if config.runtime != "pyxis":
         message = f"an image is given, and container_runtime {config.runtime} cannot run it" + (

@@ -19,7 +19,7 @@ PACKAGE = Path(automodel_nb.__file__).parent
 FLOORS = [
     ["errors", "findings", "states", "paths"],
     ["document", "interpolation", "names", "plan", "hosts", "cpu"],
-    ["configs", "facts", "profiles"],
+    ["configs", "facts", "facts_automodel", "facts_files", "facts_slurm", "profiles"],
     ["rendering", "checks", "watching"],
     ["launchers"],
     ["planning"],

@@ -1,0 +1,194 @@
+"""What a Slurm cluster says of itself: partitions with limits and GPUs, accounts of this user, Pyxis.
+
+Three to four short commands, each bounded in time, asked once in a while: a form plans at every keystroke.
+"""
+
+from __future__ import annotations
+
+import getpass
+import re
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from automodel_nb import hosts
+from automodel_nb.errors import UnreachableError
+
+FRESH = 120.0  # seconds for which an answer is taken
+TIMEOUT = 3.0  # seconds for each command
+_PARTITIONS = ("scontrol", "show", "partition", "-o")
+_NODES = ("sinfo", "-h", "-e", "-o", "%R|%D|%c|%m|%G|%f")
+_SRUN = ("srun", "--help")
+
+
+@dataclass(frozen=True, slots=True)
+class NodeGroup:
+    """Nodes of a partition that are alike.
+
+    Attributes:
+        nodes: how many.
+        cpus: CPUs of each.
+        memory_mib: memory of each.
+        gpus: number of each by type; a GPU without a type has the empty one.
+        features: what ``--constraint`` can ask for.
+    """
+
+    nodes: int
+    cpus: int
+    memory_mib: int
+    gpus: Mapping[str, int] = field(default_factory=dict)
+    features: frozenset[str] = frozenset()
+
+    @property
+    def gpu_count(self) -> int:
+        """All GPUs of one node."""
+        return sum(self.gpus.values())
+
+
+@dataclass(frozen=True, slots=True)
+class Partition:
+    """One partition.
+
+    Attributes:
+        max_seconds: longest time limit, default_seconds: that of a job without one; None for no limit (or none set).
+        max_nodes: most nodes of one job; None for no limit.
+        total_nodes: nodes it has.
+        accounts, qos: that may use it; None for all.
+        up: whether it takes and starts jobs.
+        groups: its nodes.
+    """
+
+    name: str
+    default: bool = False
+    up: bool = True
+    max_seconds: int | None = None
+    default_seconds: int | None = None
+    max_nodes: int | None = None
+    total_nodes: int = 0
+    accounts: frozenset[str] | None = None
+    qos: frozenset[str] | None = None
+    groups: tuple[NodeGroup, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterFacts:
+    """What a cluster has.
+
+    Attributes:
+        partitions: by name.
+        accounts: of this user; None where there is no accounting, or it does not say.
+        pyxis: whether srun knows container images; None where that is not known.
+    """
+
+    partitions: Mapping[str, Partition]
+    accounts: frozenset[str] | None = None
+    pyxis: bool | None = None
+
+    def of(self, names: str | None) -> list[Partition] | None:
+        """The partitions that a job would go to: those named, else the default one; None where one is not known."""
+        if names is None:
+            return [part for part in self.partitions.values() if part.default] or None
+        wanted = names.split(",")
+        return [self.partitions[name] for name in wanted] if all(name in self.partitions for name in wanted) else None
+
+
+Run = Callable[[Sequence[str]], hosts.Completed]
+
+
+def cluster_facts(run: Run | None = None, key: str = "") -> ClusterFacts | None:
+    """Ask the cluster; None where there is none, or it does not answer.
+
+    Args:
+        run: runs a command (on a login node); None runs it on this machine.
+        key: name of that machine, under which the answer is kept.
+    """
+    kept = _kept.get(key)
+    if kept and time.monotonic() - kept[0] < FRESH:
+        return kept[1]
+    facts = _ask(run or (lambda argv: hosts.run(argv, timeout=TIMEOUT)))
+    _kept[key] = (time.monotonic(), facts)
+    return facts
+
+
+_kept: dict[str, tuple[float, ClusterFacts | None]] = {}
+
+
+def _ask(run: Run) -> ClusterFacts | None:
+    partitions = _output(run, _PARTITIONS)
+    if partitions is None:
+        return None
+    nodes = _output(run, _NODES) or ""
+    associations = _output(run, ("sacctmgr", "-nP", "show", "assoc", f"user={getpass.getuser()}", "format=account"))
+    srun = _output(run, _SRUN)
+    accounts = frozenset(filter(None, (line.strip() for line in (associations or "").splitlines())))
+    return ClusterFacts(
+        parse_partitions(partitions, nodes), accounts or None, None if srun is None else "--container-image" in srun
+    )
+
+
+def _output(run: Run, argv: Sequence[str]) -> str | None:
+    try:
+        done = run(argv)
+    except (OSError, UnreachableError):
+        return None
+    return done.stdout if done.returncode == 0 else None
+
+
+def parse_partitions(scontrol: str, sinfo: str) -> dict[str, Partition]:
+    """Out of ``scontrol show partition -o`` and ``sinfo -h -e -o '%R|%D|%c|%m|%G|%f'`` (Slurm 20.02 and later)."""
+    groups: dict[str, list[NodeGroup]] = {}
+    for line in sinfo.splitlines():
+        fields = line.strip().split("|")
+        if len(fields) == 6:
+            partition, nodes, cpus, memory, gres, features = fields
+            known = frozenset() if features == "(null)" else frozenset(features.split(","))
+            groups.setdefault(partition, []).append(
+                NodeGroup(_number(nodes), _number(cpus), _number(memory), gpus(gres), known)
+            )
+    found = {}
+    for line in scontrol.splitlines():
+        values = dict(pair.partition("=")[::2] for pair in line.split())
+        name = values.get("PartitionName")
+        if not name:
+            continue
+        found[name] = Partition(
+            name,
+            default=values.get("Default") == "YES",
+            up=values.get("State", "UP") == "UP",
+            max_seconds=_seconds(values.get("MaxTime", "")),
+            default_seconds=_seconds(values.get("DefaultTime", "")),
+            max_nodes=_number(values["MaxNodes"]) if values.get("MaxNodes", "").isdigit() else None,
+            total_nodes=_number(values.get("TotalNodes", "0")),
+            accounts=_names(values.get("AllowAccounts", "ALL")),
+            qos=_names(values.get("AllowQos", "ALL")),
+            groups=tuple(groups.get(name, ())),
+        )
+    return found
+
+
+def gpus(gres: str) -> dict[str, int]:
+    """GPUs by type in a GRES text: ``gpu:h100:8(S:0-1),nvme:1`` has eight of type ``h100``."""
+    found: dict[str, int] = {}
+    for item in re.sub(r"\([^)]*\)", "", gres).split(","):
+        match = re.fullmatch(r"gpu(?::([^:]+))??(?::(\d+))?", item.strip())
+        if match:
+            found[match[1] or ""] = found.get(match[1] or "", 0) + int(match[2] or 1)
+    return found
+
+
+def _names(text: str) -> frozenset[str] | None:
+    return None if text in ("ALL", "", "(null)") else frozenset(text.split(","))
+
+
+def _number(text: str) -> int:
+    digits = re.match(r"\d+", text)
+    return int(digits.group()) if digits else 0
+
+
+def _seconds(text: str) -> int | None:
+    """Seconds of ``D-HH:MM:SS``; None for UNLIMITED, NONE and what is not there."""
+    match = re.fullmatch(r"(?:(\d+)-)?(\d+):(\d+):(\d+)", text)
+    if not match:
+        return None
+    days, hours, minutes, seconds = (int(part or 0) for part in match.groups())
+    return ((days * 24 + hours) * 60 + minutes) * 60 + seconds
