@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from statistics import median
 
 from automodel_nb.views import scale as axis
 from automodel_nb.views import words
@@ -30,7 +31,7 @@ _COLOURS = ("#2f7de1", "#d9730d", "#8b5cf6", "#1f9d76")
 _LEFT, _RIGHT = 8.0, 99.0  # percent of the width between which the lines lie
 _TOP, _BOTTOM = 30, 22  # pixels above and below them
 _LARGEST = 1e300  # so that a difference of two is finite
-_SHARES = 72  # more points than this are drawn as mean and range of so many shares
+_SHARES = 72  # more points than this are drawn as median and range of so many shares
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,10 +76,8 @@ def describe(points: Sequence[MetricPoint], value: str = "loss") -> str:
     for series in series_of(points, value):
         if series.runs:
             (first, start), (last, end) = series.runs[0][0], series.last
-            course = f"{words.number(start)} at step {first}" + (
-                f" to {words.number(end)} at step {last}" if last != first else ""
-            )
-            parts.append(f"{_split(series.name)} {course}")
+            course = f" to {words.number(end)} at step {last}" if last != first else ""
+            parts.append(f"{_split(series.name)} {words.number(start)} at step {first}{course}")
         if series.broken:
             parts.append(f"{_split(series.name)} is not a number at step {series.broken[0]}")
     return f"{NAMES.get(value, value)}: {'; '.join(parts)}." if parts else f"{NAMES.get(value, value)}: no steps yet."
@@ -105,13 +104,9 @@ def curve_svg(
         y = axis.value_scale([amount for series in drawn for run in series.runs for _, amount in run] or [0.0])
         plot = _Plot(x, y, height)
         back = [run[0][0] for series in drawn[:1] for run in series.runs[1:]]  # steps that go back: training was restarted
-        lines = (plot.series(series, _colour(i)) for i, series in enumerate(everything))
-        body = (
-            plot.grid()
-            + plot.marks([*back, *restarts])
-            + "".join(lines)
-            + _legend(f"{name}, log scale" if y.log else name, drawn)
-        )
+        lines = "".join(plot.series(series, _colour(i)) for i, series in enumerate(everything))
+        title = f"{name}, log scale" if y.log else name
+        body = plot.grid() + plot.marks([*back, *restarts]) + lines + _legend(title, everything)
     else:
         body = _text("50%", height // 2, "No steps yet", "middle")
     return (
@@ -156,13 +151,7 @@ class _Plot:
         """A dotted line where training was restarted; no more than could be told apart."""
         inside = [step for step in dict.fromkeys(steps) if self.x.low <= step <= self.x.high]
         return "".join(
-            _line(
-                self.across(step),
-                _TOP,
-                self.across(step),
-                self.height - _BOTTOM,
-                ' stroke="currentColor" stroke-dasharray="2 3"',
-            )
+            _line(self.across(step), _TOP, self.across(step), self.height - _BOTTOM, _DOTTED)
             + _text(self.across(step), _TOP - 2, "↻", self._anchor(step), "<title>restarted</title>")
             for step in inside[-20:]
         )
@@ -204,24 +193,26 @@ class _Plot:
 
 
 def _reduce(run: Run, shares: int) -> tuple[list[tuple[float, float]], list[tuple[float, float]]]:
-    """A line through the means of `shares` shares of a long run, and the outline of their range; a short run as it is."""
+    """A line through the medians of so many shares of a long run, and the outline of their range; a short run as it is.
+
+    Medians, not means: of a log that is too long, only extremes and ends of each stretch may have been kept.
+    """
     if len(run) <= shares:
         return [(float(step), amount) for step, amount in run], []
     edges = [round(i * len(run) / shares) for i in range(shares + 1)]
     parts = [run[a:b] for a, b in pairwise(edges)]
-    middle = [sum(step for step, _ in share) / len(share) for share in parts]
+    middle = [sum(step for step, _ in part) / len(part) for part in parts]
     middle[0], middle[-1] = run[0][0], run[-1][0]
-    line = [(at, sum(amount for _, amount in share) / len(share)) for at, share in zip(middle, parts, strict=True)]
-    top = [(at, max(amount for _, amount in share)) for at, share in zip(middle, parts, strict=True)]
-    bottom = [(at, min(amount for _, amount in share)) for at, share in zip(middle, parts, strict=True)]
-    return line, [*top, *reversed(bottom)]
+    amounts = [sorted(amount for _, amount in part) for part in parts]
+    top, bottom = ([(at, part[end]) for at, part in zip(middle, amounts, strict=True)] for end in (-1, 0))
+    return [(at, median(part)) for at, part in zip(middle, amounts, strict=True)], [*top, *reversed(bottom)]
 
 
-def _legend(name: str, drawn: Sequence[Series]) -> str:
+def _legend(name: str, everything: Sequence[Series]) -> str:
     """The name of the curve, and at the other end the splits as they are drawn; one text, so that nothing overlaps."""
     keys = ""
-    for i, series in enumerate(drawn[:3]):
-        reduced = ", mean and range" if series.count > _SHARES else ""
+    for i, series in [(i, series) for i, series in enumerate(everything) if series.runs][:3]:
+        reduced = ", median and range" if series.count > _SHARES else ""
         shape = "━" if series.name == "train" else "╍"
         keys += f'<tspan fill="{_colour(i)}"> {shape} </tspan>{esc(_split(series.name))}{reduced}'
     return _text("0", 13, name, "start", more=' font-weight="600"') + _text(f"{_RIGHT:g}%", 13, "", "end", keys)
@@ -233,6 +224,9 @@ def _colour(index: int) -> str:
 
 def _split(name: str) -> str:
     return "validation" + name[3:].replace("/", " ") if name.split("/")[0] == "val" else name
+
+
+_DOTTED = ' stroke="currentColor" stroke-dasharray="2 3"'
 
 
 def _line(x1: str, y1: float, x2: str, y2: float, more: str = "") -> str:

@@ -73,7 +73,8 @@ def preview_text(
 
 
 def _section(title: str, text: str) -> str:
-    return f"── {words.one_line(title)} {'─' * max(3, 76 - len(title))}\n{words.clean(text).rstrip()}"
+    body = text.replace("\r\n", "\n")
+    return f"── {words.one_line(title)} {'─' * max(3, 76 - len(title))}\n{words.clean(body).rstrip()}"
 
 
 def _named(title: str, inner: str) -> str:

@@ -108,14 +108,22 @@ def test_other_curves_are_of_the_training_alone() -> None:
     assert not any("validation" in text for text in texts(curve_svg(training(40), "lr")))
 
 
-def test_many_points_become_mean_and_range_that_hide_no_spike() -> None:
+def test_many_points_become_median_and_range_that_hide_no_spike() -> None:
     points = [MetricPoint(i, 0, "train", 2.0 + (50.0 if i == 1234 else 0.0)) for i in range(VIEW_POINTS)]
     svg = curve_svg(points)
-    assert any("train, mean and range" in text for text in texts(svg))
+    assert any("train, median and range" in text for text in texts(svg))
     ranges = [path.attrib["d"] for path in ET.fromstring(svg).iter(f"{SVG}path") if path.get("fill") != "none"]
     assert len(ranges) == 1
     assert max(abs(int(dy)) for dy in re.findall(r",(-?\d+)", ranges[0])) > HEIGHT * 10 / 2  # the spike, in full height
     assert len(svg) < 6_000
+
+
+def test_a_split_keeps_its_colour_where_another_has_nothing_to_draw() -> None:
+    svg = curve_svg([MetricPoint(0, 0, "train", math.nan), MetricPoint(1, 0, "val", 2.0), MetricPoint(2, 0, "val", 1.0)])
+    root = ET.fromstring(svg)
+    [line] = [path for path in root.iter(f"{SVG}path") if path.get("fill") == "none"]
+    [key] = list(root.iter(f"{SVG}tspan"))
+    assert line.get("stroke") == key.get("fill")
 
 
 def test_a_picture_of_4000_points_takes_milliseconds() -> None:

@@ -59,6 +59,7 @@ def test_clock_names_the_day_only_where_it_is_not_known_from_what_stands_beside_
         (5.12e-5, "5.12e-5"),
         (34.1, "34.10"),
         (-0.5, "-0.5000"),
+        (0.0123, "0.01230"),
         (None, "–"),
         (math.nan, "NaN"),
         (-math.inf, "-∞"),
@@ -81,6 +82,10 @@ def test_sparkline_falls_with_the_values() -> None:
     assert words.sparkline([1.0]) == ""
     assert words.sparkline([2.0, 2.0]) == "▁▁"
     assert len(words.sparkline([float(i) for i in range(10_000)])) == 32
+
+
+def test_size() -> None:
+    assert [words.size(count) for count in (812, 1500, 3 << 30, 5 << 40)] == ["812 B", "1.5 KiB", "3.0 GiB", "5.0 TiB"]
 
 
 def test_every_state_has_a_symbol() -> None:
