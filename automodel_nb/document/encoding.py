@@ -26,7 +26,7 @@ _ESCAPES = {
 }
 _ESCAPED = re.compile('["\\\\\x85\u2028\u2029\ufeff]|[^\x20-\x7e\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]')
 #: text that needs no quotes anywhere, in block or flow
-_TAME = re.compile(r"[A-Za-z0-9_./~](?:[A-Za-z0-9_./~@%+=:-]|[ ](?=[A-Za-z0-9_./~@%+=]))*(?<!:)")
+_TAME = re.compile(r"[A-Za-z0-9_./~](?:[A-Za-z0-9_./~@%+=-]|:(?! )|[ ](?=[A-Za-z0-9_./~@%+=]))*(?<!:)")
 #: text that can stand plain in block context
 _PLAIN = re.compile(r"(?![-?:](?:\s|$)|\.\.\.|---)[^\s,\[\]{}#&*!|>'\"%@`](?:[^\s:#]|:(?=\S)|(?<=\S)#| +(?=[^\s#]))*")
 
