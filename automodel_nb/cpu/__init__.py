@@ -11,10 +11,20 @@ The recipe itself must be one for a CPU: ``dist_env.backend: gloo``, ``distribut
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 #: The directory to put first on ``PYTHONPATH``.
 PATH = Path(__file__).parent / "path"
+
+
+def path_before(paths: object) -> str:
+    """``PYTHONPATH`` with `PATH` first.
+
+    Args:
+        paths: what it holds otherwise; None or empty for nothing.
+    """
+    return os.pathsep.join([str(PATH), *([str(paths)] if paths else [])])
 
 
 def environment(devices: int) -> dict[str, str]:

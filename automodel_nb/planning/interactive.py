@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import os
+from dataclasses import replace
 
 from automodel_nb import cpu
 from automodel_nb.findings import Finding, Fix
@@ -24,12 +24,14 @@ def render(parts: Parts) -> Rendered:
         if device == "cpu" and config.command is None:
             message = "this node has no GPU that the notebook can see: it trains on the CPU, which is for trying out only"
             findings.append(parts.finding("no-gpu", "warning", message, "interactive.device", Fix("say `device: cpu`")))
+    training = parts.training
+    if device == "cpu" and config.command is None and parts.recipe.get("dist_env.backend") is None:
+        # AutoModel's default, nccl, needs GPUs; the argument stands in the command for all to see
+        training = replace(training, overrides=[*training.overrides, "--dist_env.backend=gloo"])
     processes = config.nproc_per_node or (len(config.gpus) if config.gpus else node.gpus if device == "cuda" else 1) or 1
-    if processes == 1:
-        command = alone(parts.training)
-    else:
-        # --standalone takes a free port by itself; two such trainings on one node do not meet
-        command = torchrun(parts.training, ["--standalone", f"--nproc-per-node={processes}"])
+    # --standalone takes a free port by itself; two such trainings on one node do not meet
+    several = ["--standalone", f"--nproc-per-node={processes}"]
+    command = alone(training) if processes == 1 else torchrun(training, several)
     if config.master_port is not None and config.command is None:
         message = f"master_port {config.master_port} is not used: torchrun --standalone takes a free port by itself"
         findings.append(parts.finding("port-not-used", "warning", message, "interactive.master_port", Fix("take it out")))
@@ -49,11 +51,11 @@ def _environment(parts: Parts, device: str, processes: int) -> dict[str, Environ
     values |= environment.OURS | {"HF_HOME": environment.hf_home(config.hf_home, parts.environ)}
     if device == "cpu":
         values |= cpu.environment(processes)
-        paths = [str(cpu.PATH), *filter(None, [str(values.get("PYTHONPATH", ""))])]
-        values |= {"PYTHONPATH": os.pathsep.join(paths), "CUDA_VISIBLE_DEVICES": ""}
     elif config.gpus:
         values["CUDA_VISIBLE_DEVICES"] = ",".join(config.gpus)
     values |= parts.user_environment
+    if device == "cpu":  # before what the user has there, which the shim's own start-up hook then runs
+        values["PYTHONPATH"] = cpu.path_before(values.get("PYTHONPATH"))
     values["AUTOMODEL_JOB_DIR"] = SetAtStart("the job's directory")
     return values
 
