@@ -106,7 +106,8 @@ def test_checkpoints_go_into_the_jobs_own_directory_unless_the_recipe_says_where
     assert named.recipe_checkpoint_dir == "mine"
 
 
-def test_published_resume_keys_become_those_that_are_read() -> None:
+def test_published_resume_keys_become_those_that_are_read(place: Path) -> None:
+    (place / "a/b").mkdir(parents=True)
     plan = preview("device: cpu", RECIPE + "step_scheduler:\n  checkpoint_interval: 10 # often\nrestore_from: {path: a/b}\n")
     assert "  ckpt_every_steps: 10 # often\n" in plan.files["recipe.yaml"]
     assert "restore_from: a/b" in plan.files["recipe.yaml"]
