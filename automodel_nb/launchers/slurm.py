@@ -16,7 +16,7 @@ from automodel_nb.hosts import Completed
 from automodel_nb.launchers import slurm_states as states
 from automodel_nb.launchers.base import JobRef, Stop, Submission, resolve
 from automodel_nb.launchers.interactive import exit_words
-from automodel_nb.launchers.slurm_refusals import refusal, unreachable
+from automodel_nb.launchers.slurm_refusals import perhaps_taken, refusal, unreachable
 from automodel_nb.paths import JobPaths
 from automodel_nb.plan import Plan
 from automodel_nb.states import Observation
@@ -55,8 +55,10 @@ class SlurmLauncher:
             return self._taken_after_all(str(error), directory)
         except OSError as error:
             raise SubmissionError(f"sbatch cannot be run: {error.strerror}") from None
-        if done.returncode and unreachable(done.stderr):
+        if done.returncode and perhaps_taken(done.stderr):
             return self._taken_after_all(_one_line(done.stderr), directory)
+        if done.returncode and unreachable(done.stderr):
+            raise SubmissionError(f"Slurm does not answer: {_one_line(done.stderr)}")
         if done.returncode:
             raise SubmissionError([_refused(plan, done.stderr)])
         id, cluster, message = parse_submission(done.stdout, done.stderr)
@@ -122,7 +124,9 @@ class SlurmLauncher:
         if seen.reason_code == "PartitionTimeLimit":
             done = self._run("sinfo", "-h", "-p", row.partition, "-o", "%l")
             words = (
-                f"will not start: the partition {row.partition} allows at most {done.stdout.split()[0]}" if done.stdout else ""
+                f"will not start: the partition {row.partition} allows at most {states.duration(done.stdout.split()[0])}"
+                if done.stdout
+                else ""
             )
             return _with(seen, reason=words or seen.reason)
         if seen.reason_code == "PartitionNodeLimit":
@@ -153,8 +157,7 @@ class SlurmLauncher:
                 continue
             if found := next((row for row in states.squeue_rows(done.stdout) if row.command == script), None):
                 return Submission(found.array, message=f"Slurm was slow to answer ({why}), and has taken the job")
-            if not done.returncode:
-                break
+            break
         raise SubmissionError(f"Slurm does not answer: {why}; the job was not taken")
 
     def _ask(self, *argv: str) -> None:
@@ -188,7 +191,7 @@ def parse_submission(stdout: str, stderr: str = "") -> tuple[str, str, str]:
 
 
 def _refused(plan: Plan, stderr: str) -> Finding:
-    given = refusal(stderr, lambda field: getattr(plan.config, field, None) is not None)
+    given = refusal(stderr, lambda field: field in getattr(plan.config, "model_fields_set", ()))
     return Finding(
         "sbatch-refused", "error", given.message, given.field, *_place(plan, given.field), Fix(given.fix) if given.fix else None
     )

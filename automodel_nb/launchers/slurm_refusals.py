@@ -25,7 +25,7 @@ class Refusal:
     fix: str = ""
 
 
-#: (what Slurm says, field, fix); the first that matches counts.
+#: (what Slurm says, field, fix); the first that matches counts. Of several fields the first that was given is meant.
 _KNOWN: tuple[tuple[str, str | None, str], ...] = (
     ("invalid partition", "partition", "`sinfo -s` lists the partitions"),
     ("group not permitted to use this partition", "partition", "`scontrol show partition` lists who may use each"),
@@ -41,7 +41,7 @@ _KNOWN: tuple[tuple[str, str | None, str], ...] = (
     ("Node count specification invalid", "nodes", "`sinfo -o '%P %D'` lists how many nodes each partition has"),
     (
         "node configuration is not available",
-        "nodes",
+        "gpus_per_node ntasks_per_node cpus_per_task mem gres constraint nodes",
         "no node has the GPUs, CPUs and memory asked for: `sinfo -o '%N %G %c %m'`",
     ),
     ("Job dependency problem", "dependency", "a job it names does not exist, or the form is not afterok:ID"),
@@ -56,24 +56,30 @@ def refusal(stderr: str, fields: Callable[[str], bool] = lambda _: True) -> Refu
 
     Args:
         stderr: sbatch's whole standard error.
-        fields: whether a field was given by the user; a field that was not is not blamed.
+        fields: whether the user gave a field; one that was not given is not blamed.
     """
     said = [_bare(line) for line in stderr.splitlines() if line.startswith("sbatch: ") or "error:" in line]
     said = list(dict.fromkeys(line for line in said if line)) or [line for line in stderr.splitlines() if line.strip()][:2]
     message = "Slurm refused the job: " + ("; ".join(said[:3]) or "it gave no reason")
     for pattern, field, fix in _KNOWN:
         if re.search(re.escape(pattern), stderr, re.IGNORECASE):
-            return Refusal(message, f"slurm.{field}" if field and fields(field) else None, fix)
+            given = next((name for name in (field or "").split() if fields(name)), None)
+            return Refusal(message, given and f"slurm.{given}", fix)
     if option := re.search(r"unrecognized option '--([a-z-]+)", stderr):
         return Refusal(message, "slurm.extra_sbatch", f"this Slurm's sbatch has no --{option[1]}")
     return Refusal(message)
 
 
 def unreachable(stderr: str) -> bool:
-    """Whether sbatch failed because the controller did not answer: then the job may have been taken all the same."""
+    """Whether a command failed because the controller did not answer."""
     return bool(
         re.search(r"Unable to contact slurm controller|[Tt]imed out|Zero Bytes were transmitted|Transport endpoint", stderr)
     )
+
+
+def perhaps_taken(stderr: str) -> bool:
+    """Whether the controller may have taken a job although sbatch was not told: all but a connection that never was."""
+    return unreachable(stderr) and "connect failure" not in stderr
 
 
 def _bare(line: str) -> str:

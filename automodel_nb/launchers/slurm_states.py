@@ -7,6 +7,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
+from pydantic_core import PydanticCustomError
+
+from automodel_nb.configs.values import wall_time
 from automodel_nb.launchers.base import JobRef
 from automodel_nb.launchers.interactive import exit_words, read_exit_code
 from automodel_nb.paths import JobPaths
@@ -48,6 +51,7 @@ _ENDED = {
     JobState.NODE_FAIL: "a node failed",
     JobState.OUT_OF_MEMORY: "out of memory",
 }
+_WITH_CODE = (JobState.COMPLETED, JobState.FAILED, JobState.OUT_OF_MEMORY)
 _MEMORY = re.compile(rb"slurmstepd[^\n]*error: (?:Detected \d+ oom.kill event|[^\n]*exceeded (?:job |step )?memory limit)")
 _TAIL = 65536  # bytes at a log's end in which slurmstepd's last words stand
 
@@ -153,8 +157,11 @@ def sacct_observations(jobs: Iterable[JobRef], text: str) -> dict[str, Observati
             if state is JobState.FAILED and id in short_of_memory:
                 state = JobState.OUT_OF_MEMORY
             if state.final:
-                attempt = last_attempt(job.paths)
-                shown = status(code) if state in (JobState.COMPLETED, JobState.FAILED, JobState.OUT_OF_MEMORY) else None
+                task = int(found_task[1]) if (found_task := re.search(r"_(\d+)$", id)) else None
+                attempt = last_attempt(job.paths, task)
+                # sacct drops the highest bit: a crash's 139 is 11 there
+                own = read_exit_code(job.paths, attempt, task)
+                shown = own[0] if own else status(code) if state in _WITH_CODE else None
                 parts.append(final(job, state, shown, _time(start), _time(end), hostlist(nodes), attempt, native))
         if parts:
             found[job.id] = parts[0] if len(parts) == 1 else _array(parts)
@@ -191,6 +198,20 @@ def last_attempt(paths: JobPaths, task: int | None = None) -> int:
     while paths.started(attempt + 1, task).exists():
         attempt += 1
     return attempt
+
+
+def duration(limit: str) -> str:
+    """A time limit as Slurm prints it, in words: ``1-12:00:00`` is ``1 day 12 hours``."""
+    try:
+        left = wall_time(limit).seconds
+    except PydanticCustomError:
+        return limit
+    words = []
+    for unit, seconds in (("day", 86400), ("hour", 3600), ("minute", 60), ("second", 1)):
+        count, left = divmod(left, seconds)
+        if count:
+            words.append(f"{count} {unit}" + ("s" if count > 1 else ""))
+    return " ".join(words)
 
 
 def status(code: str) -> int | None:

@@ -27,10 +27,13 @@ def slurm_lab() -> Iterator[SlurmLab]:
 
 @pytest.fixture(scope="session")
 def slurm_lab_accounting() -> Iterator[SlurmLab]:
-    """Four nodes with slurmdbd: `sacct` works, accounts and QOS are enforced (account `lab` exists)."""
+    """Four nodes with slurmdbd: `sacct` works, accounts and QOS are enforced (account `lab` exists).
+
+    Where the kernel has control groups of version 1, they enforce memory here; in `slurm_lab` Slurm's own sampling does.
+    """
     reason = missing(accounting=True)
     require(reason is None, reason or "")
-    with SlurmLab(accounting=True) as lab:
+    with SlurmLab(accounting=True, cgroup=Path("/sys/fs/cgroup/memory").is_dir()) as lab:
         yield lab
 
 
