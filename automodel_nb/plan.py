@@ -86,6 +86,7 @@ class Plan:
         chdir: working directory of the training, absolute: what relative paths in the recipe mean.
         recipe_checkpoint_dir: the recipe's own ``checkpoint.checkpoint_dir``; None where the launcher passes one.
         preemption_signal: the signal on which the training saves and stops (``SIGTERM``).
+        origins: the file (and named profile) of each launcher value that comes out of a profile, by dotted path.
     """
 
     method: Method
@@ -103,6 +104,7 @@ class Plan:
     diff: str = ""
     recipe_checkpoint_dir: str | None = None
     preemption_signal: str = "SIGTERM"
+    origins: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def errors(self) -> tuple[Finding, ...]:

@@ -11,7 +11,8 @@
     [checks]                    # a finding that is graver here
     no-time = "error"
 
-A later file goes over an earlier one, field by field; a named profile over all of them; the cell over everything.
+A later file goes over an earlier one, field by field (`KEYED` fields key by key); a named profile over all of them; the
+cell over everything. An empty value in the cell (``account:``) lifts a default.
 """
 
 from __future__ import annotations
@@ -28,6 +29,9 @@ from automodel_nb.paths import state_home
 from automodel_nb.plan import METHODS
 
 SITE = Path("/etc/automodel_nb.toml")
+#: Fields whose keys are defaults of their own: a site's NCCL variables stay where a cell adds its token.
+KEYED = frozenset({"env_vars", "extra_sbatch", "file_mounts"})
+_TABLES = (*METHODS, "profiles", "checks")
 
 
 class Default(str):
@@ -61,11 +65,10 @@ def defaults(profile: str | None, directory: Path) -> dict[str, dict[str, Any]]:
     known: list[str] = []
     for path, table in _tables(directory):
         _merge(merged, table, str(path))
-        profiles = table.get("profiles")
-        if isinstance(profiles, Mapping):
-            known += profiles
-            if profile in profiles and isinstance(profiles[profile], Mapping):
-                named.append((path, profiles[profile]))
+        profiles = _profiles(table)
+        known += profiles
+        if profile is not None and profile in profiles:
+            named.append((path, profiles[profile]))
     if profile is not None and not named:
         near = get_close_matches(profile, known, 1) or sorted(set(known))
         fix = Fix(f"there is {', '.join(near)}" if near else "profiles stand in automodel_nb.toml, as [profiles.NAME.slurm]")
@@ -73,6 +76,39 @@ def defaults(profile: str | None, directory: Path) -> dict[str, dict[str, Any]]:
     for path, table in named:
         _merge(merged, table, f"{path}, profile {profile}")
     return merged
+
+
+def names(directory: Path) -> list[str]:
+    """The named profiles that ``--profile`` takes, sorted.
+
+    Raises:
+        LaunchError: a file that is not TOML.
+    """
+    return sorted({name for _, table in _tables(directory) for name in _profiles(table)})
+
+
+def over(base: Mapping[str, Any], fields: Mapping[str, Any]) -> dict[str, Any]:
+    """A section's `fields` over those of `base`: each in place of the other, `KEYED` ones key by key."""
+    merged = dict(base)
+    for name, value in fields.items():
+        below = merged.pop(name, None)  # a key of the cell's, unlike a profile's, knows its place: it is the one to keep
+        if name in KEYED and isinstance(below, Mapping) and isinstance(value, Mapping):
+            value = {key: item for key, item in below.items() if key not in value} | dict(value)
+        merged[name] = value
+    return merged
+
+
+def origins(section: Mapping[str, Any], prefix: str) -> dict[str, str]:
+    """Where each value of a section that comes out of a profile is from, by dotted path."""
+    found: dict[str, str] = {}
+    for name, value in section.items():
+        if isinstance(value, Mapping):
+            found |= origins(value, f"{prefix}.{name}")
+            continue
+        first = next(iter(value), None) if isinstance(value, list) else value
+        if isinstance(first, Default):
+            found[f"{prefix}.{name}"] = first.origin
+    return found
 
 
 def severities(directory: Path) -> dict[str, Severity]:
@@ -109,8 +145,26 @@ def _tables(directory: Path) -> Iterator[tuple[Path, Mapping[str, Any]]]:
         except (OSError, UnicodeError, tomllib.TOMLDecodeError) as error:
             raise LaunchError([Finding("profile", "error", f"{path} cannot be read: {error}")]) from None
         if path.name == "pyproject.toml":
-            table = table["tool"]["automodel_nb"]
+            table = table.get("tool", {}).get("automodel_nb", {})
+        _check(path, table)
         yield path, table
+
+
+def _check(path: Path, table: Mapping[str, Any]) -> None:
+    """A table that is never read is a typo: told, since defaults that silently do not apply are worse than an error."""
+    tables = {"": (table, _TABLES), **{f"profiles.{name}.": (given, METHODS) for name, given in _profiles(table).items()}}
+    for prefix, (given, allowed) in tables.items():
+        for name, value in given.items():
+            if name not in allowed or not isinstance(value, Mapping):
+                near = get_close_matches(name, allowed, 1, 0.6)
+                fix = Fix(f"did you mean [{prefix}{near[0]}]?" if near else f"there is {', '.join(f'[{t}]' for t in allowed)}")
+                what = f"[{prefix}{name}] is no table that is read" if name not in allowed else f"{prefix}{name} is no table"
+                raise LaunchError([Finding("profile", "error", f"{path}: {what}", fix=fix)])
+
+
+def _profiles(table: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
+    given = table.get("profiles")
+    return {name: value for name, value in given.items() if isinstance(value, Mapping)} if isinstance(given, Mapping) else {}
 
 
 def _project_files(folder: Path) -> Iterator[Path]:
@@ -128,7 +182,7 @@ def _merge(merged: dict[str, dict[str, Any]], table: Mapping[str, Any], origin: 
     for method in METHODS:
         fields = table.get(method)
         if isinstance(fields, Mapping):
-            merged[method] |= {name: _as_text(value, origin) for name, value in fields.items()}
+            merged[method] = over(merged[method], {name: _as_text(value, origin) for name, value in fields.items()})
 
 
 def _as_text(value: Any, origin: str) -> Any:

@@ -11,6 +11,7 @@ from automodel_nb.document import SECTIONS, Document, plain
 from automodel_nb.errors import DocumentError, LaunchError
 from automodel_nb.findings import Finding, Fix
 from automodel_nb.plan import METHODS, Method, Request
+from automodel_nb.profiles import over
 
 
 @dataclass(frozen=True)
@@ -51,7 +52,7 @@ def read(request: Request, defaults: Mapping[str, Mapping[str, Any]]) -> Sources
     section: dict[str, Any] = dict(defaults.get(method, {}))
     for document in documents:
         if method in document.sections:
-            section |= _fields(document, method)
+            section = over(section, _fields(document, method))
     recipe_overrides: dict[str, str] = {}
     for path, text in request.overrides.items():
         head, _, rest = path.partition(".")
