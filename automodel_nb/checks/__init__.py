@@ -31,7 +31,7 @@ from automodel_nb.findings import Finding, Fix, Severity
 if TYPE_CHECKING:
     from automodel_nb.planning.parts import Parts
 
-__all__ = ["GROUPS", "NOT_TO_IGNORE", "RULES", "Facts", "gather", "kept", "run"]
+__all__ = ["CODES", "GROUPS", "NOT_TO_IGNORE", "OTHERS", "RULES", "Facts", "Rule", "gather", "kept", "run"]
 
 #: The rules, by the heading that the documentation gives them.
 GROUPS: dict[str, tuple[Rule, ...]] = {

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from automodel_nb.planning.parts import Parts
 
 _SPLIT = ("tp_size", "pp_size", "cp_size")
+#: Recipes with these divide their workers in other ways: a teacher apart from the student, diffusion.
+_OTHER_MESHES = ("separate_meshes", "teacher_distributed", "fsdp", "ddp")
 
 
 @rule("batch-size", "error")
@@ -27,7 +29,7 @@ def batch_divides(parts: Parts, facts: Facts) -> Iterator[Problem]:
     workers, whole = world_size(parts), number(parts, "step_scheduler.global_batch_size")
     local = number(parts, "step_scheduler.local_batch_size") or 1
     split = _ranks_of_a_model(parts)
-    if parts.config.command is not None or not workers or not whole or workers % split:
+    if not _one_mesh(parts) or not workers or not whole or workers % split:
         return
     step = local * (workers // split)
     if whole % step:
@@ -48,7 +50,7 @@ def parallel_sizes_divide(parts: Parts, facts: Facts) -> Iterator[Problem]:
     Source: AutoModel builds its device mesh out of these sizes.
     """
     workers, split = world_size(parts), _ranks_of_a_model(parts)
-    if parts.config.command is None and workers and workers % split:
+    if _one_mesh(parts) and workers and workers % split:
         named = [name for name in _SPLIT if (number(parts, f"distributed.{name}") or 1) > 1]
         sizes = " x ".join(f"{name} {number(parts, f'distributed.{name}')}" for name in named)
         message = f"{workers} workers cannot be divided by {sizes}" + (f" = {split}" if len(named) > 1 else "")
@@ -98,6 +100,11 @@ def cpu_has_no_nccl(parts: Parts, facts: Facts) -> Iterator[Problem]:
     if has_gpus(parts) is False and (world_size(parts) or 1) > 1 and backend == "nccl" and parts.config.command is None:
         fix = Fix("write gloo", "dist_env.backend", "gloo")
         yield Problem("workers without a GPU cannot use the backend nccl", "dist_env.backend", fix)
+
+
+def _one_mesh(parts: Parts) -> bool:
+    """Whether AutoModel trains, and all workers on one mesh."""
+    return parts.config.command is None and not any(parts.recipe.values.get(name) for name in _OTHER_MESHES)
 
 
 def _ranks_of_a_model(parts: Parts) -> int:

@@ -20,6 +20,8 @@ Role = Literal["checkpoints", "restore", "model", "data", "workdir", "job", "cac
 
 _DATA_FILE = re.compile(r"\.(?:jsonl?|parquet|csv|tsv|txt|arrow|bin|idx|tar)(?:\.(?:gz|zst))?$")
 _DATA_SECTION = re.compile(r"(?:validation_)?dataset")
+#: Keys that hold one file or directory. (Megatron's `paths` are beginnings of file names.)
+_DATA_KEYS = {"path_or_dataset_id", "path_or_dataset", "dataset_path", "data_path", "data_dir", "data_files"}
 _HUB_NAME = re.compile(r"[A-Za-z0-9][\w.-]*(?:/[\w.-]+)?")
 _ADDRESS = re.compile(r"[a-z][a-z0-9+.-]*://")
 
@@ -73,16 +75,12 @@ def paths_in_recipe(parts: Parts) -> Iterator[tuple[Role, str, str]]:
         elif key == "pretrained_model_name_or_path":
             if _is_path(value) or not _HUB_NAME.fullmatch(value):
                 yield "model", field, value
-        elif _DATA_SECTION.match(field) and key != "_target_" and (_DATA_FILE.search(value) or _is_data_path(key, value)):
+        elif _DATA_SECTION.match(field) and (_DATA_FILE.search(value) or (key in _DATA_KEYS and _is_path(value))):
             yield "data", field, value
 
 
 def _is_path(text: str) -> bool:
     return text.startswith(("/", "./", "../", "~", "$"))
-
-
-def _is_data_path(key: str, text: str) -> bool:
-    return _is_path(text) and bool(re.search(r"path|file|data|dir", key)) and not re.search(r"cache|output|save", key)
 
 
 def _of_section(parts: Parts) -> Iterator[Place]:

@@ -51,6 +51,8 @@ def world_size(parts: Parts) -> int | None:
 
 def has_gpus(parts: Parts) -> bool | None:
     """Whether the training has GPUs; None where that is not known."""
+    if parts.sources.method == "slurm":
+        return False if parts.config.gpus_per_node == "0" and parts.config.container_image is None else None
     if parts.sources.method != "interactive":
         return None
     if parts.config.device:
