@@ -37,11 +37,15 @@ class TargetFacts:
     @classmethod
     def gather(cls, method: str, config: Any, executable: str) -> TargetFacts:
         """Look at this machine, where the job runs on it or on one with the same file system."""
-        remote = method == "skypilot" or getattr(config, "container_image", None) or getattr(config, "host", None)
-        if remote:
+        if elsewhere(method, config):
             return cls(None, None, "python")
         node = node_facts() if method == "interactive" else None
         return cls(python_facts(config.python), node, executable)
+
+
+def elsewhere(method: str, config: Any) -> bool:
+    """Whether the job's Python cannot be seen from here: a container's, a cloud's, another machine's."""
+    return method == "skypilot" or bool(getattr(config, "container_image", None) or getattr(config, "host", None))
 
 
 @dataclass(frozen=True)
