@@ -87,7 +87,7 @@ def field_of(text: str) -> str | None:
         "num_nodes": r"num_nodes",
         "disk_size": r"disk_size",
         "instance_type": r"instance[ _]type",
-        "accelerators": r"accelerator",
+        "accelerators": r"[Aa]ccelerator",
         "zone": r"\bzone\b",
         "region": r"\bregion\b",
         "workdir": r"[Ww]orkdir",
@@ -131,8 +131,11 @@ def _unavailable(text: str) -> Explained:
     if _CAPACITY.search(text):
         return Explained(f"no capacity for {asked} now", "try another region or instance type, or wait", "region")
     if "Failed to provision" in text:
-        reason = next((line.strip() for line in text.splitlines() if "Error" in line or "rror:" in line), "")
-        return Explained(f"{asked} could not be provisioned" + (f": {first_line(reason)}" if reason else ""))
+        tried = re.findall(r"^\s*✗ (.+?)(?: — .*)?$", text, re.MULTILINE)
+        why = next((line.strip() for line in text.partition("✗")[2].splitlines()[1:] if line.strip()), "")
+        why = first_line(re.sub(r" for \{.*", "", why))
+        said = f": {', '.join(tried)} said: {why}" if tried and why else ""
+        return Explained(f"{asked} could not be provisioned{said}", "try another region or instance type", "region")
     if "does not contain any instances" in text:
         return Explained(f"no enabled cloud offers {asked}", "see what there is with `!sky gpus list`", "accelerators")
     return Explained(first_line(text), field=field_of(text))

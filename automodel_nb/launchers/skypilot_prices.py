@@ -99,7 +99,7 @@ def catalogs(file: str = "vms.csv") -> set[str]:
 def _offers(sky: Any, clouds: list[str], accelerators: str | None, region: str | None) -> list[tuple[str, str, float, float]]:
     name, _, count = (accelerators or "").partition(":")
     found = sky.list_accelerators(
-        gpus_only=True,
+        gpus_only=False,
         name_filter=f"^{name}$",
         region_filter=region,
         quantity_filter=int(float(count or 1)),

@@ -66,13 +66,13 @@ def _offered(sky: Any, task: Any) -> list[Problem]:
         ((name, count),) = wanted.items()
         cloud = str(resource.cloud).lower()
         found = sky.list_accelerators(
-            gpus_only=True, name_filter=f"^{re.escape(name)}$", clouds=[cloud], case_sensitive=False, all_regions=True,
+            gpus_only=False, name_filter=f"^{re.escape(name)}$", clouds=[cloud], case_sensitive=False, all_regions=True,
             region_filter=resource.region,
         )  # fmt: skip
         counts = sorted({offer.accelerator_count for offers in found.values() for offer in offers})
         where = f"{cloud}, {resource.region}" if resource.region else cloud
         if not counts:
-            known = sky.list_accelerators(gpus_only=True, clouds=[cloud])
+            known = sky.list_accelerators(gpus_only=False, clouds=[cloud])
             near = difflib.get_close_matches(name.upper(), [str(key) for key in known], 3, 0.5)
             return [Problem("accelerators", f"{where} offers no {name}", f"did you mean {' or '.join(near)}?" if near else "")]
         if count not in counts:
@@ -81,22 +81,26 @@ def _offered(sky: Any, task: Any) -> list[Problem]:
     return []
 
 
+def _near(asked: str, known: list[str]) -> str:
+    near = difflib.get_close_matches(asked.lower(), list(dict.fromkeys(known)), 3, 0.5)
+    return f"did you mean {' or '.join(near)}?" if near else f"one of {', '.join(sorted(known))}" if 0 < len(known) < 30 else ""
+
+
 def _problem(text: str, resources: dict[str, Any]) -> Problem:
     said = plain(text)
     field = field_of(said)
-    if field in ("cloud", "infra") and "is not a valid cloud among" in said:
-        asked = str(resources.get("infra") or resources.get("cloud")).partition("/")[0]
-        clouds = re.findall(r"'([\w-]+)'", said.partition("among")[2])
-        near = difflib.get_close_matches(asked.lower(), clouds, 1, 0.5)
-        fix = f"did you mean {near[0]}?" if near else f"one of {', '.join(sorted(clouds))}"
-        return Problem("infra" if "infra" in resources else "cloud", f"SkyPilot knows no cloud {asked!r}", fix)
+    if found := re.search(r"'?([\w-]+)'? is not (?:one of|a valid cloud among) (\[[^\]]*\]?)", said):
+        asked, known = found.group(1), re.findall(r"'([\w-]+)'", found.group(2))
+        if asked in (resources.get("cloud"), str(resources.get("infra")).partition("/")[0]) or "cloud" in said.lower():
+            return Problem(
+                "infra" if "infra" in resources else "cloud", f"SkyPilot knows no cloud `{asked}`", _near(asked, known)
+            )
     if found := re.search(r"Instead of '([^']+)', did you mean '([^']+)'", said):
-        return Problem(found.group(1), f"SkyPilot has no {found.group(1)!r}", f"did you mean {found.group(2)}?")
-    if field == "region" and (found := re.search(r"Invalid region '([^']+)'", said)):
-        names = [name.strip() for name in re.split(r"[,\n]", said.partition("\n")[2].partition(":")[2]) if name.strip()]
-        near = difflib.get_close_matches(found.group(1), names, 3, 0.5)
-        fix = f"did you mean {' or '.join(near)}?" if near else ""
-        return Problem("region", f"there is no region {found.group(1)!r}", fix)
+        return Problem(found.group(1), f"SkyPilot has no `{found.group(1)}`", f"did you mean {found.group(2)}?")
+    if found := re.search(r"Invalid (region|zone|instance type) '([^']+)'", said):
+        kind, asked = found.groups()
+        known = re.findall(r"[\w-]*[a-z][\w-]*\d[\w.-]*", said.partition("\n")[2] or said[found.end() :])
+        return Problem(kind.replace(" ", "_"), f"there is no {kind} `{asked}`", _near(asked, known))
     if field is not None and field not in resources and field in ("cloud", "infra"):
         field = "infra" if "infra" in resources else "cloud" if "cloud" in resources else None
     explained = explain(ValueError(said))

@@ -1,19 +1,60 @@
-"""Fixtures: one SkyPilot lab for the session."""
+"""Fixtures: one SkyPilot lab for the session, kernels on it, and the tiny model that its nodes train."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import os
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 
 from tests.conftest import require
 from tests.skypilot.lab import SkyLab, missing
 
+ROOT = Path(__file__).parents[2]
+#: The nodes' own Python: it has AutoModel and no SkyPilot of ours; with the notebook's it is the other way round.
+AUTOMODEL_PYTHON = ROOT / ".venv/bin/python"
+
 
 @pytest.fixture(scope="session")
 def sky_lab() -> Iterator[SkyLab]:
-    """API server, and two Slurm nodes with H100:2 each."""
+    """API server, two Slurm nodes with H100:2 each, and a mock AWS."""
     reason = missing()
     require(reason is None, reason or "")
     with SkyLab() as lab:
         yield lab
+
+
+@pytest.fixture(scope="session")
+def tiny() -> Path:
+    """The tiny model and its data."""
+    require(AUTOMODEL_PYTHON.exists(), f"the nodes' Python with AutoModel is {AUTOMODEL_PYTHON}: make test")
+    code = "import nemo_automodel; from tests.automodel.real import make_tiny; print(make_tiny())"
+    made = subprocess.run([AUTOMODEL_PYTHON, "-c", code], cwd=ROOT, capture_output=True, text=True)
+    require(made.returncode == 0, f"{AUTOMODEL_PYTHON} has no AutoModel: make test")
+    return Path(made.stdout.split()[-1])
+
+
+@pytest.fixture
+def kernel_env(sky_lab: SkyLab, tmp_path: Path) -> dict[str, str]:
+    """A notebook user's environment on the lab; records of the test's own."""
+    passed = {"PYTHONPATH": os.environ["PYTHONPATH"]} if "PYTHONPATH" in os.environ else {}
+    return {**sky_lab.env, **passed, "AUTOMODEL_NB_HOME": str(tmp_path / "records"), "OMP_NUM_THREADS": "1"}
+
+
+@pytest.fixture
+def work(sky_lab: SkyLab, request: pytest.FixtureRequest) -> Path:
+    """The notebook's directory."""
+    path = sky_lab.work / request.node.name.replace("[", "-").rstrip("]")
+    path.mkdir()
+    return path
+
+
+@pytest.fixture
+def launched(sky_lab: SkyLab) -> Iterator[Callable[[str], None]]:
+    """Take clusters down that the test names, whatever became of it."""
+    names: list[str] = []
+    yield names.append
+    for name in names:
+        sky_lab.sky("down", "-y", name, check=False)

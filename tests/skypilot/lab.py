@@ -4,7 +4,8 @@
 
 Everything runs in one mount and PID namespace, so that `down` is one kill; files are in one directory. What is not as on a real
 site: uv comes from this machine instead of astral.sh, the nodes' Python is the one that is installed, the catalog holds two
-GPUs, and server_patch/. By hand: ``python -m tests.skypilot.lab`` (prints the environment, runs until interrupted).
+GPUs, AWS is a mock (moto), and server_patch/. By hand: ``python -m tests.skypilot.lab`` (prints the environment, runs until
+interrupted).
 """
 
 from __future__ import annotations
@@ -24,11 +25,12 @@ import urllib.error
 import urllib.request
 from pathlib import Path
 
-from tests.skypilot.lab_files import CURL, SKY_CONFIG, SLURM_CONF, SSH_CLUSTER, SSHD_CONFIG, UV
+from tests.skypilot.lab_files import CATALOG, CURL, SKY_CONFIG, SLURM_CONF, SSH_CLUSTER, SSHD_CONFIG, UV
 
 HERE = Path(__file__).parent
 VENV = Path(sys.prefix)
-CACHE = HERE.parents[1] / ".lab" / "sky"
+REPOSITORY = HERE.parents[1]
+CACHE = REPOSITORY / ".lab" / "sky"
 GPU = "H100"
 NODES = ("sky1", "sky2")
 PROGRAMS = {
@@ -101,6 +103,12 @@ class SkyLab:
         }
 
     @property
+    def aws_env(self) -> dict[str, str]:
+        """Makes AWS's own client talk to a mock of AWS in the lab."""
+        keys = {"AWS_ACCESS_KEY_ID": "lab", "AWS_SECRET_ACCESS_KEY": "lab", "AWS_DEFAULT_REGION": "us-east-1"}
+        return keys | {"AWS_ENDPOINT_URL": f"http://127.0.0.1:{self.ports['aws']}", "AWS_EC2_METADATA_DISABLED": "true"}
+
+    @property
     def slurm_env(self) -> dict[str, str]:
         """For `squeue` and `scancel` on this lab's Slurm."""
         return {"PATH": "/usr/bin:/bin", "SLURM_CONF": str(self.root / "slurm/slurm.conf")}
@@ -115,7 +123,14 @@ class SkyLab:
         self.root = Path(tempfile.mkdtemp(prefix="automodel-nb-sky-", dir="/var/tmp"))
         try:
             self._write()
-            env = {**self.env, "LAB": str(self.root), "VENV": str(VENV), "SSHD_PORT": str(self.ports["sshd"])}
+            env = {
+                **self.env,
+                "LAB": str(self.root),
+                "VENV": str(VENV),
+                "REPOSITORY": str(REPOSITORY),
+                "SSHD_PORT": str(self.ports["sshd"]),
+            }
+            env |= self.aws_env | {"AWS_PORT": str(self.ports["aws"])}
             env |= {"PYTHONPATH": str(HERE / "server_patch"), "SKYLAB_NETWORK_CHECK": f"{self.endpoint}/api/health"}
             if not self.server:
                 del env["SKYPILOT_API_SERVER_LOCAL_PORT"]
@@ -177,7 +192,7 @@ class SkyLab:
         return "\n".join(f"{p.name}: {p.read_text(errors='replace')[-600:]}" for p in sorted((self.root / "log").iterdir()))
 
     def _write(self) -> None:
-        self.ports = dict(zip(("sshd", "ctld", "sky1", "sky2", "api"), _free_ports(5), strict=True))
+        self.ports = dict(zip(("sshd", "ctld", "sky1", "sky2", "api", "aws"), _free_ports(6), strict=True))
         self.root.chmod(0o755)
         (self.root / "tmp").mkdir()
         (self.root / "tmp").chmod(0o1777)
@@ -196,7 +211,7 @@ class SkyLab:
             "nodehome/.ssh",
         ):
             (self.root / name).mkdir(parents=True, exist_ok=True)
-        for name in (".ssh", ".slurm", ".sky/catalogs/v8/common"):
+        for name in (".ssh", ".slurm", ".sky/catalogs/v8/common", ".sky/catalogs/v8/aws"):
             (self.home / name).mkdir(parents=True, exist_ok=True)
         uv_cache = CACHE / "uv"
         uv_cache.mkdir(parents=True, exist_ok=True)
@@ -215,9 +230,8 @@ class SkyLab:
         self._file("home/.slurm/config", SSH_CLUSTER.format(root=self.root, port=self.ports["sshd"]))
         self._file("home/.sky/config.yaml", SKY_CONFIG)
         # every accelerator's name is looked up here, also for Slurm; a file without its .meta checksum is never fetched again
-        self._file(
-            "home/.sky/catalogs/v8/common/accelerators.csv", f"AcceleratorName,Clouds\n{GPU},\"['AWS']\"\nA100,\"['AWS']\""
-        )
+        for name, text in CATALOG.items():
+            self._file(f"home/.sky/catalogs/v8/{name}.csv", text)
 
         python = Path("/usr/bin/python3") if Path("/usr/bin/python3").exists() else Path(sys.executable)
         self._file("shim/uv", UV.format(cache=uv_cache, python=python, real=VENV / "bin/uv"), 0o755)

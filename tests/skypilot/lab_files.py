@@ -68,3 +68,26 @@ SLURM_CONF = """
     NodeName=sky2 NodeHostname=sky2 NodeAddr=127.0.0.12 Port={sky2} CPUs=8 RealMemory=64000 Gres=gpu:{gpu}:2 State=UNKNOWN
     PartitionName=main Nodes=sky1,sky2 Default=YES MaxTime=01:00:00 State=UP
 """
+
+# Prices are made up. Columns as in SkyPilot's own catalog; AWS's zones are named by their ids there.
+_VMS = """
+    InstanceType,AcceleratorName,AcceleratorCount,vCPUs,MemoryGiB,GpuInfo,Price,SpotPrice,Region,AvailabilityZone,Arch
+    p5.48xlarge,H100,8.0,192.0,2048.0,,55.04,26.4,us-east-1,use1-az1,x86_64
+    p5.48xlarge,H100,8.0,192.0,2048.0,,55.04,24.2,us-west-2,usw2-az1,x86_64
+    p4d.24xlarge,A100,8.0,96.0,1152.0,,32.77,,us-east-1,use1-az1,x86_64
+    m6i.2xlarge,,,8.0,32.0,,0.384,0.15,us-east-1,use1-az1,x86_64
+"""
+_IMAGES = """
+    Tag,Region,OS,OSVersion,ImageId,CreationDate,BaseImageId
+    skypilot:custom-gpu-ubuntu,us-east-1,ubuntu,22.04,ami-12c6146b,20240101,
+    skypilot:custom-gpu-ubuntu,us-west-2,ubuntu,22.04,ami-12c6146b,20240101,
+    skypilot:custom-cpu-ubuntu,us-east-1,ubuntu,22.04,ami-12c6146b,20240101,
+    skypilot:custom-cpu-ubuntu,us-west-2,ubuntu,22.04,ami-12c6146b,20240101,
+    skypilot:custom-gpu-ubuntu-cuda13,us-east-1,ubuntu,22.04,ami-12c6146b,20240101,
+    skypilot:custom-gpu-ubuntu-cuda13,us-west-2,ubuntu,22.04,ami-12c6146b,20240101,
+"""
+CATALOG = {
+    "common/accelerators": "AcceleratorName,Clouds\nH100,\"['AWS']\"\nA100,\"['AWS']\"",
+    "aws/vms": _VMS,
+    "aws/images": _IMAGES,
+}

@@ -1,0 +1,65 @@
+"""A notebook's kernel for the tests: runs cells, keeps what they put out, and can be killed."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from jupyter_client.manager import KernelManager
+
+
+@dataclass
+class Ran:
+    """What a cell put out.
+
+    Attributes:
+        text: of stdout and stderr.
+        outputs: the display messages, as a notebook would keep them.
+        error: the last line of an error, and all of them.
+    """
+
+    text: str = ""
+    outputs: list[dict[str, Any]] = field(default_factory=list)
+    error: str = ""
+    traceback: str = ""
+
+
+class Kernel:
+    """An ipykernel of this Python."""
+
+    def __init__(self, env: Mapping[str, str], cwd: Path) -> None:
+        self.manager = KernelManager()
+        self.manager.start_kernel(env=dict(env), cwd=str(cwd))
+        self.client = self.manager.blocking_client()
+        self.client.start_channels()
+        self.client.wait_for_ready(timeout=60)
+
+    def run(self, code: str, timeout: float = 120) -> Ran:
+        """Run one cell to its end."""
+        return self.collect(self.client.execute(code), timeout)
+
+    def collect(self, request: str, timeout: float) -> Ran:
+        """What the cell of that request puts out, until it ends."""
+        ran = Ran()
+        end = time.monotonic() + timeout
+        while True:
+            message = self.client.get_iopub_msg(timeout=max(0.1, end - time.monotonic()))
+            if message["parent_header"].get("msg_id") != request:
+                continue
+            kind, content = message["msg_type"], message["content"]
+            if kind == "stream":
+                ran.text += content["text"]
+            elif kind in ("display_data", "execute_result", "update_display_data"):
+                ran.outputs.append(content)
+            elif kind == "error":
+                ran.error, ran.traceback = content["evalue"], "\n".join(content["traceback"])
+            elif kind == "status" and content["execution_state"] == "idle":
+                return ran
+
+    def kill(self) -> None:
+        """End it at once, as a crash does."""
+        self.client.stop_channels()
+        self.manager.shutdown_kernel(now=True)
