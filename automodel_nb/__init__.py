@@ -17,6 +17,7 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from automodel_nb.api import attach as attach
+    from automodel_nb.api import doctor as doctor
     from automodel_nb.api import jobs as jobs
     from automodel_nb.api import launch as launch
     from automodel_nb.api import preview as preview
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 
 _HOME = {
     "attach": "api",
+    "doctor": "api",
     "jobs": "api",
     "launch": "api",
     "preview": "api",

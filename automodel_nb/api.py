@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from automodel_nb.errors import JobFailedError, JobNotFoundError, LaunchError
 from automodel_nb.findings import Finding, Fix
@@ -15,6 +15,9 @@ from automodel_nb.job.launching import submit
 from automodel_nb.job.session import session
 from automodel_nb.plan import Plan, Request
 from automodel_nb.planning import make_plan
+
+if TYPE_CHECKING:
+    from automodel_nb.health import Report
 
 
 def preview(
@@ -120,6 +123,17 @@ def template(method: str = "interactive") -> str:
     return TEMPLATES[route(method, [])]
 
 
+def doctor() -> Report:
+    """What is here, and what each launch method still lacks, with the command that mends it.
+
+    Returns:
+        A report that prints as a table. Nothing was started, installed or changed.
+    """
+    from automodel_nb.health import examine
+
+    return examine()
+
+
 def plan_of(
     text: str,
     method: str | None = None,
@@ -193,11 +207,10 @@ def read_text(path: Path) -> str:
 
 def failure(job: Job) -> str:
     """One line about a job that failed: how it ended, the first real error of its log, and where the log is."""
-    from automodel_nb.watching.errors_in_log import first_error
-    from automodel_nb.watching.follow import lines
+    from automodel_nb.watching.errors_in_log import first_error_in
 
     words = f"{job.name} ({job.id}) {job.state}" + (f", {job.reason}" if job.reason else "")
-    error = first_error(line.text for line in lines(job.paths.log)) if job.paths.log.exists() else None
+    error = first_error_in(job.paths.log)
     said = f": {job.mask(error.text)}" if error else ""
     where = f" (line {error.number}" + (f", rank {error.rank}" if error.rank is not None else "") + ")" if error else ""
     return f"{words}{said}{where}; log: {job.paths.log}"

@@ -24,7 +24,7 @@ FLOORS = [
     ["launchers"],
     ["planning"],
     ["job", "views"],
-    ["api", "showing"],
+    ["api", "health", "showing"],
     ["widgets"],
     ["magics"],
 ]
