@@ -10,14 +10,12 @@ from typing import TYPE_CHECKING, Any
 from automodel_nb.errors import JobFailedError, JobNotFoundError, LaunchError
 from automodel_nb.findings import Finding, Fix
 from automodel_nb.interpolation import fill_names
-from automodel_nb.job.handle import Job
-from automodel_nb.job.launching import submit
-from automodel_nb.job.session import session
 from automodel_nb.plan import Plan, Request
 from automodel_nb.planning import make_plan
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # a preview needs neither, and is what a notebook waits for
     from automodel_nb.health import Report
+    from automodel_nb.job.handle import Job
 
 
 def preview(
@@ -72,6 +70,10 @@ def launch(
         LaunchError: nothing was launched, for the reasons in `.findings`.
         JobFailedError: with `wait`, the job ended without success.
     """
+    from automodel_nb.job.handle import Job
+    from automodel_nb.job.launching import submit
+    from automodel_nb.job.session import session
+
     if isinstance(source, Plan):
         plan = source
     else:
@@ -86,6 +88,9 @@ def launch(
 
 def jobs() -> list[Job]:
     """All jobs of this and earlier kernels, newest first."""
+    from automodel_nb.job.handle import Job
+    from automodel_nb.job.session import session
+
     kernel = session()
     return [Job(record, kernel) for record in kernel.store.records()]
 

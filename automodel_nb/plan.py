@@ -107,6 +107,12 @@ class Plan:
     origins: Mapping[str, str] = field(default_factory=dict)
 
     @property
+    def view(self) -> Mapping[str, object]:
+        """The arguments of `views.preview_html` and `views.preview_text`."""
+        names = ("files", "command", "submit", "environment", "findings", "diff")
+        return {name: getattr(self, name) for name in names}
+
+    @property
     def errors(self) -> tuple[Finding, ...]:
         """The findings that stop a launch."""
         return tuple(finding for finding in self.findings if finding.severity == "error")

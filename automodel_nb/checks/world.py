@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from automodel_nb.interpolation import EnvTemplate, looks_secret
-from automodel_nb.rendering import environment, skypilot
+from automodel_nb.rendering import environment
 
 if TYPE_CHECKING:
     from automodel_nb.planning.parts import Parts
@@ -34,6 +34,8 @@ def workers_per_node(parts: Parts) -> int | None:
     if method == "slurm":
         return int(config.ntasks_per_node)
     if method == "skypilot":
+        from automodel_nb.rendering import skypilot  # imports much that no other method needs
+
         return skypilot.processes(config)
     if config.nproc_per_node:
         return int(config.nproc_per_node)

@@ -51,7 +51,7 @@ AutoModelVersion = Annotated[str, BeforeValidator(matching(r"\d+(\.\d+)+[\w.+]*"
 class LauncherConfig(BaseModel):
     """The fields that `interactive`, `slurm` and `skypilot` share."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
     job_name: Text | None = setting(
         None, "Name of the job, in the queue and in its directory's name.", "most needed", example="llm_finetune"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import signal
-import sys
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -17,16 +16,11 @@ from automodel_nb.launchers import supervisor
 from automodel_nb.launchers.base import JobRef, Stop, Submission, resolve
 from automodel_nb.paths import JobPaths
 from automodel_nb.plan import Plan
+from automodel_nb.rendering.interactive import supervisor_argv
 from automodel_nb.states import JobState, Observation
 
 _SIGNALS: dict[Stop, signal.Signals] = {"save": signal.SIGUSR1, "interrupt": signal.SIGINT, "kill": signal.SIGQUIT}
 _STALE = 4 * supervisor.BEAT  # a supervisor on another machine that was silent for longer is not known to live
-
-
-def supervisor_argv(directory: str, chdir: str, preemption_signal: str) -> list[str]:
-    """The command that starts a job: its directory and working directory are arguments, its environment is its own."""
-    script = supervisor.__file__
-    return [sys.executable, "-I", "-S", script, directory, chdir, preemption_signal, "bash", f"{directory}/launch.sh"]
 
 
 class InteractiveLauncher:

@@ -7,6 +7,7 @@ import re
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -15,15 +16,12 @@ from automodel_nb.errors import LaunchError
 from automodel_nb.findings import Finding, in_order
 from automodel_nb.interpolation import EnvTemplate
 from automodel_nb.plan import Request
-from automodel_nb.planning import interactive, skypilot, slurm
 from automodel_nb.planning.expansion import expand_section
 from automodel_nb.planning.parts import Parts, Rendered, TargetFacts
 from automodel_nb.planning.sources import Sources, read
 from automodel_nb.planning.training import make_training, read_recipe
 from automodel_nb.profiles import defaults, origins
 from automodel_nb.rendering.command import generation
-
-_RENDERERS = {"interactive": lambda parts, _name: interactive.render(parts), "slurm": slurm.render, "skypilot": skypilot.render}
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +75,10 @@ def parts_of(
 
 def render(parts: Parts) -> Rendered:
     """The command, the files and the environment."""
-    return _RENDERERS[parts.sources.method](parts, job_name(parts))
+    # one method's renderer is imported, not all: a first preview is what a notebook waits for
+    method = import_module(f"automodel_nb.planning.{parts.sources.method}")
+    rendered: Rendered = method.render(parts, job_name(parts))
+    return rendered
 
 
 def job_name(parts: Parts) -> str:

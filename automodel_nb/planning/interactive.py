@@ -8,13 +8,14 @@ from automodel_nb import cpu
 from automodel_nb.findings import Finding, Fix
 from automodel_nb.plan import JOB_DIR_PLACEHOLDER, EnvironmentValue, SetAtStart
 from automodel_nb.planning.parts import Parts, Rendered
+from automodel_nb.planning.training import preemption_signal
 from automodel_nb.rendering import environment
 from automodel_nb.rendering.command import alone, torchrun
-from automodel_nb.rendering.interactive import script
+from automodel_nb.rendering.interactive import script, supervisor_argv
 
 
-def render(parts: Parts) -> Rendered:
-    """The command, script and environment of a job on this node."""
+def render(parts: Parts, name: str) -> Rendered:
+    """The command, script and environment of a job on this node; none of them holds its name."""
     config, node = parts.config, parts.facts.node
     assert node is not None
     findings: list[Finding] = []
@@ -61,7 +62,4 @@ def _environment(parts: Parts, device: str, processes: int) -> dict[str, Environ
 
 
 def _submit(parts: Parts) -> list[str]:
-    from automodel_nb.launchers.interactive import supervisor_argv
-    from automodel_nb.planning.training import preemption_signal
-
     return supervisor_argv(JOB_DIR_PLACEHOLDER, parts.chdir, preemption_signal(parts.recipe))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
+from pathlib import Path
 
 _HEAD = """\
 #!/usr/bin/env bash
@@ -27,3 +29,9 @@ def script(command: str, pre_commands: Sequence[str] = (), *, own_command: bool 
     # exec: signals and the exit code are the training's own
     lines += ["", command if own_command else f"exec {command}"]
     return "\n".join(lines) + "\n"
+
+
+def supervisor_argv(directory: str, chdir: str, preemption_signal: str) -> list[str]:
+    """The command that starts a job: its directory and working directory are arguments, its environment is its own."""
+    supervisor = Path(__file__).parents[1] / "launchers" / "supervisor.py"
+    return [sys.executable, "-I", "-S", str(supervisor), directory, chdir, preemption_signal, "bash", f"{directory}/launch.sh"]
