@@ -68,7 +68,7 @@ def test_arrows_go_down(path: Path) -> None:
 
 DOORS = {
     "sky": lambda where: where.startswith("launchers/skypilot"),
-    "subprocess": lambda where: where in ("hosts.py", "launchers/supervisor.py"),
+    "subprocess": lambda where: where.startswith("hosts/") or where == "launchers/supervisor.py",
     "IPython": lambda where: where.startswith("widgets/") or where == "magics.py",
     "ipywidgets": lambda where: where.startswith("widgets/"),
     "anywidget": lambda where: where.startswith("widgets/"),

@@ -1,23 +1,14 @@
-"""Where commands run: this machine. Only this module starts processes."""
+"""This machine."""
 
 from __future__ import annotations
 
 import os
 import subprocess
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from automodel_nb.errors import UnreachableError
-
-
-@dataclass(frozen=True, slots=True)
-class Completed:
-    """A command that ended: exit status (negative for a signal) and its output as text."""
-
-    returncode: int
-    stdout: str
-    stderr: str
+from automodel_nb.hosts.base import Completed
 
 
 def run(
@@ -62,3 +53,41 @@ def run(
 def hostname() -> str:
     """This machine's name, as records keep it."""
     return os.uname().nodename
+
+
+class LocalHost:
+    """See `Host`."""
+
+    name = ""
+
+    @property
+    def environ(self) -> Mapping[str, str]:
+        """This process's own."""
+        return os.environ
+
+    @property
+    def home(self) -> str:
+        """The user's home directory."""
+        return os.path.expanduser("~")
+
+    @property
+    def uid(self) -> int:
+        """The user's number."""
+        return os.getuid()
+
+    def run(self, argv: Sequence[str], *, env: Mapping[str, str] | None = None, timeout: float = 30) -> Completed:
+        """See `Host.run`."""
+        return run(argv, env=env, timeout=timeout)
+
+    def run_all(self, commands: Sequence[Sequence[str]], *, timeout: float = 30) -> list[Completed | None]:
+        """See `Host.run_all`."""
+        answers: list[Completed | None] = []
+        for argv in commands:
+            try:
+                answers.append(run(argv, timeout=timeout))
+            except (OSError, UnreachableError):
+                answers.append(None)
+        return answers
+
+
+LOCAL = LocalHost()
