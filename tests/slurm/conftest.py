@@ -43,7 +43,8 @@ def _no_jobs_left(request: pytest.FixtureRequest) -> Iterator[None]:
     for name in ("slurm_lab", "slurm_lab_accounting"):
         if name in request.fixturenames:
             lab = request.getfixturevalue(name)
-            lab.run("scancel", "-u", "root,nobody", check=False)
+            for user in ("root", "nobody"):
+                lab.run("scancel", "-u", user, check=False)
 
 
 class Kernel:
