@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from automodel_nb.document.nodes import Items, Leaf, Node, Table, Use
+from automodel_nb.document.nodes import Items, Leaf, Table, Use
 
 _BLANK = re.compile(r"(?:\s|(?:(?<=\s)|(?<=[,\[{]))#[^\r\n]*)*")
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n|\Z)")
@@ -18,13 +18,18 @@ def members(node: Table | Items) -> list[tuple[int, int]]:
     return [(entry.key.head, max(entry.key.stop, entry.value.stop)) for entry in node.entries]
 
 
-def member_span(text: str, node: Table | Items, index: int) -> tuple[int, int]:
+def member_span(text: str, node: Table | Items, index: int, before: int | None = None) -> tuple[int, int]:
     """What to take out so that the member is gone and the rest reads as before.
 
     Comments above a member stay; on its lines, or below it and indented deeper than it, they go with it. A blank line
     after it goes where one stands before it.
+
+    Args:
+        before: index of the member that will come right before the gap, negative for none; by default the one before.
     """
-    return _flow_span(text, node, index) if node.flow_style else _block_span(text, node, index)
+    if node.flow_style:
+        return _flow_span(text, node, index)
+    return _block_span(text, node, index, index - 1 if before is None else before)
 
 
 def line_start(text: str, index: int) -> int:
@@ -49,26 +54,18 @@ def skip_blank(text: str, index: int) -> int:
 
 def last_leaf(use: Use) -> Use:
     """The occurrence whose text is the last one of this occurrence."""
-    node: Node = use.node
-    if use.alias is None and not node.flow_style if isinstance(node, Table | Items) else False:
-        if isinstance(node, Table):
-            entry = node.entries[-1]
-            return last_leaf(entry.value if entry.value.written else entry.key)
-        if isinstance(node, Items):
-            return last_leaf(node.items[-1])
+    if use.alias is None and not isinstance(use.node, Leaf) and not use.node.flow_style:
+        return last_leaf(_uses(use.node)[-1])
     return use
 
 
-def keeps_breaks(text: str, use: Use) -> bool:
-    """True where blank lines after this occurrence belong to its value: a block scalar with ``+``."""
+def in_block_scalar(use: Use) -> bool:
+    """True where this occurrence ends in a block scalar: blank lines after it may be part of its value."""
     leaf = last_leaf(use)
-    if leaf.alias is not None or not isinstance(leaf.node, Leaf) or leaf.node.style not in ("|", ">"):
-        return False
-    header = text[leaf.start : line_end(text, leaf.start)]
-    return re.search(r"[|>]\d?\+", header) is not None
+    return leaf.alias is None and isinstance(leaf.node, Leaf) and leaf.node.style in ("|", ">")
 
 
-def _block_span(text: str, node: Table | Items, index: int) -> tuple[int, int]:
+def _block_span(text: str, node: Table | Items, index: int, before: int) -> tuple[int, int]:
     spans = members(node)
     head, stop = spans[index]
     start = line_start(text, head)
@@ -86,7 +83,7 @@ def _block_span(text: str, node: Table | Items, index: int) -> tuple[int, int]:
         else:
             break
         at = _after_line(text, at)
-    if blank_from is not None and (_blank_before(text, start) or (index > 0 and keeps_breaks(text, _uses(node)[index - 1]))):
+    if blank_from is not None and (_blank_before(text, start) or (before >= 0 and in_block_scalar(_uses(node)[before]))):
         end = at
     return start, end
 

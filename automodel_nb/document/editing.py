@@ -9,10 +9,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from automodel_nb.document.cutting import keeps_breaks, last_leaf, line_end, line_start, member_span, skip_blank
+from automodel_nb.document.cutting import in_block_scalar, last_leaf, line_end, line_start, member_span, skip_blank
 from automodel_nb.document.encoding import block, inline, literal, restyled, scalar
 from automodel_nb.document.nodes import Items, Leaf, Table, Use, plain
-from automodel_nb.document.reading import Places, Tree
+from automodel_nb.document.reading import Tree
+from automodel_nb.document.scanning import Places
 
 Edit = tuple[int, int, str]
 """Replace the characters from the first index to the second."""
@@ -127,10 +128,11 @@ class _Writer:
             lines = literal(value, self._column(head) + self.step, self.newline)
             if lines is not None:
                 yield lines
-        style = use.node.style if use is not None and isinstance(use.node, Leaf) and not use.empty else ""
-        if style is None and not self.as_text:
+        style = use.node.style if use is not None and isinstance(use.node, Leaf) and not use.empty else "|"
+        if style in ("|", ">") or (style is None and not self.as_text):
             yield scalar(value)
-        yield from restyled(value, style)[slice(0 if self.as_text or style is not None else -1, None)]
+            style = '"'
+        yield from restyled(value, style)
 
     def _replace(self, use: Use, head: int | None, value: object) -> Iterator[Edit]:
         text, node = self.text, use.node
@@ -200,13 +202,11 @@ class _Writer:
         indent = self._column(first)
         line = f"- {inline(value)}" if key is None else block(key, value, indent, self.step, self.newline)
         pad = " " * indent
-        leaf = last_leaf(last)
-        if keeps_breaks(self.text, last):
-            at = leaf.node.end_mark.index
+        at = line_end(self.text, last.stop)
+        yield at, at, self.newline + pad + line
+        if in_block_scalar(last):  # whose last blank lines count (`|+`)
+            at = last_leaf(last).node.end_mark.index
             yield at, at, pad + line + self.newline
-        else:
-            at = line_end(self.text, last.stop)
-            yield at, at, self.newline + pad + line
         yield first, first, line + self.newline + pad
 
     def _add_in_flow(self, use: Use, node: Table | Items, uses: list[Use], written: str) -> Iterator[Edit]:

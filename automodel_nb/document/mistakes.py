@@ -35,14 +35,10 @@ class Problem:
     fix: str
 
 
+_LINES = re.compile(r"(?m)^(?:\ufeff)?[ ]*(?P<rest>[^\r\n]*)")
+
 #: (pattern of PyYAML's problem, message, what to type, True where the place is the one that PyYAML calls the context)
 _WORDS: list[tuple[str, str, str, bool]] = [
-    (
-        r"mapping values are not allowed",
-        "a `: ` inside a value, or a line that is indented too far",
-        "quote a value that holds `: `",
-        False,
-    ),
     (
         r"could not find expected ':'",
         "this line is no `key: value`",
@@ -106,12 +102,33 @@ def explain(error: yaml.MarkedYAMLError, text: str) -> Problem:
     index = min(mark.index if mark else 0, len(text))
     if found := re.search(r"found character '(.+)' that cannot start any token", problem):
         return _character(found.group(1), text, index)
+    if problem.startswith("mapping values are not allowed"):
+        return _colon(text, index)
     for pattern, message, fix, at_context in _WORDS:
         if re.search(pattern, problem):
             if at_context and error.context_mark:
                 index = min(error.context_mark.index, len(text))
             return Problem("yaml-syntax", message, index, fix)
     return Problem("yaml-syntax", f"not YAML: {problem}", index, "check this line")
+
+
+def _colon(text: str, index: int) -> Problem:
+    """Why a `: ` cannot stand at `index`: PyYAML says just that it cannot."""
+    lines = [*_LINES.finditer(text, 0, index)]
+    line = lines[-1]
+    above = next((found for found in reversed(lines[:-1]) if found["rest"] and not found["rest"].startswith("#")), None)
+    if ": " in line["rest"] or above is None:
+        return Problem("yaml-syntax", "a second `: ` on this line", index, "quote the value that holds it")
+    if missing := re.match(r"[\w.-]+:(?=[^\s/])", above["rest"]):
+        at = above.start("rest") + missing.end()
+        return Problem("yaml-syntax", "a space is missing behind this `:`", at, "write `key: value`")
+    if ":" not in above["rest"]:
+        return Problem(
+            "yaml-syntax", "this line is no `key: value`", above.start("rest"), "add the `:`, or a quote that closes above"
+        )
+    return Problem(
+        "yaml-syntax", "this line is indented deeper than its neighbour above", line.start("rest"), "indent it the same"
+    )
 
 
 def _character(character: str, text: str, index: int) -> Problem:

@@ -185,7 +185,10 @@ class Document:
         """
         if self.use(path) is None:
             return self
-        return self._edited(path, editing.removing(self.text, self.tree, parts(path)), None)
+        ways = list(editing.removing(self.text, self.tree, parts(path)))
+        if not ways:
+            raise self._refusal(path, ": it comes in through an alias or `<<`")
+        return self._edited(path, ways, None)
 
     def rename(self, path: Path, name: str) -> Document:
         """Write another key for the last part of `path`; its value and all else stays.

@@ -7,8 +7,6 @@ here, from PyYAML's events, because its composer keeps no place of an alias, rec
 
 from __future__ import annotations
 
-import re
-from bisect import bisect_right
 from dataclasses import dataclass, field
 
 import yaml
@@ -16,32 +14,14 @@ from yaml.reader import Reader
 
 from automodel_nb.document import mistakes
 from automodel_nb.document.nodes import Anchor, Entry, Items, Leaf, Node, Table, Use
+from automodel_nb.document.scanning import MAX_DEPTH, Loader, Places, TooDeep
 from automodel_nb.document.values import scalar_value
 from automodel_nb.errors import DocumentError
 
 MAX_CHARACTERS = 64 * 1024
 """Longest text that is read: thirty times a usual recipe, and still read within a second."""
-MAX_DEPTH = 64
 MAX_EXPANDED = 100_000
 """Nodes of the document with every alias written out; a few lines of nested aliases can make billions."""
-
-_BREAK = re.compile(r"\r\n|\r|\n")
-_BOM = "\ufeff"
-
-
-class Places:
-    """Lines and columns (1-based, as an editor counts them) of indexes in a text."""
-
-    def __init__(self, text: str) -> None:
-        # not PyYAML's own line numbers: it also ends a line at U+0085, U+2028 and U+2029, which no notebook does
-        self._starts = [0, *(match.end() for match in _BREAK.finditer(text))]
-        self._bom = text.startswith(_BOM)
-
-    def __call__(self, index: int) -> tuple[int, int]:
-        """(line, column) of a character."""
-        line = bisect_right(self._starts, index)
-        column = index - self._starts[line - 1] + 1
-        return line, max(column - (self._bom and line == 1), 1)
 
 
 @dataclass(frozen=True)
@@ -89,10 +69,15 @@ class _Reading:
         line, column = self.places(index)
         return mistakes.mistake(code, message, line=line, column=column, source=self.source, fix=fix)
 
+    def _too_deep(self, index: int) -> DocumentError:
+        return self.mistake("too-deep", f"more than {MAX_DEPTH} levels, one in another", index, "nest less")
+
     def tree(self) -> Tree:
         try:
-            self.loader = _Loader(self.text)
+            self.loader = Loader(self.text)
             return self._document()
+        except TooDeep:
+            raise self._too_deep(self.loader.get_mark().index) from None
         except yaml.MarkedYAMLError as error:
             problem = mistakes.explain(error, self.text)
             raise self.mistake(problem.code, problem.message, problem.index, problem.fix) from None
@@ -134,7 +119,6 @@ class _Reading:
 
     def _root(self) -> Use:
         while True:
-            self.loader.head = None
             event = self.loader.event()
             head = self.loader.head
             done: Use
@@ -217,7 +201,7 @@ class _Reading:
 
     def _start(self, event: yaml.CollectionStartEvent, head: int | None) -> None:
         if len(self.open) >= MAX_DEPTH:
-            raise self.mistake("too-deep", f"more than {MAX_DEPTH} levels, one in another", _span(event)[0], "nest less")
+            raise self._too_deep(_span(event)[0])
         kind, of = (Table, yaml.MappingNode) if isinstance(event, yaml.MappingStartEvent) else (Items, yaml.SequenceNode)
         start, stop = _span(event)
         mark = self._mark(start)
@@ -299,25 +283,3 @@ class _Frame:
         self.uses: list[Use] = []
         self.entries: list[Entry] = []
         self.seen: dict[object, Use] = {}
-
-
-class _Loader(yaml.SafeLoader):
-    """Remembers where ``?`` (or the key itself) and ``-`` stood, which events do not tell."""
-
-    head: int | None = None
-
-    def event(self) -> yaml.Event:
-        return self.get_event()  # type: ignore[no-any-return, no-untyped-call]
-
-    def tag(self, kind: type[yaml.Node], event: yaml.ScalarEvent | yaml.CollectionStartEvent) -> str:
-        """The tag that is written, else the one that YAML 1.1 gives."""
-        if event.tag is not None and event.tag != "!":
-            return event.tag
-        text = event.value if isinstance(event, yaml.ScalarEvent) else None
-        return str(self.resolve(kind, text, event.implicit))  # type: ignore[no-untyped-call]
-
-    def get_token(self) -> yaml.Token:
-        token: yaml.Token = super().get_token()  # type: ignore[no-untyped-call]
-        if isinstance(token, yaml.KeyToken | yaml.BlockEntryToken):
-            self.head = token.start_mark.index
-        return token

@@ -36,10 +36,7 @@ def cut(text: str, source: str, tree: Tree) -> Recipe:
     Raises:
         DocumentError: an anchor cannot be moved; names it and both places.
     """
-    root = tree.root
-    spans = [
-        member_span(text, root, index) for index, entry in enumerate(root.entries) if entry.name in SECTIONS and not entry.merge
-    ]
+    spans = section_spans(text, tree)
     moved = [(anchor, use) for anchor in tree.anchors.values() for use in _uses_outside(anchor, spans)[:1]]
     outer = [
         (anchor, use)
@@ -59,6 +56,22 @@ def cut(text: str, source: str, tree: Tree) -> Recipe:
             fix = "write the value out here"
             raise mistake("anchor-in-section", message, source=source, line=use.line, column=use.column, fix=fix)
     return Recipe(result, tuple(_hint(anchor, use, source) for anchor, use in outer))
+
+
+def section_spans(text: str, tree: Tree) -> list[Span]:
+    """What is cut out, in order; sections side by side in flow style share a comma, and become one span."""
+    root = tree.root
+    spans: list[Span] = []
+    kept = -1
+    for index, entry in enumerate(root.entries):
+        if entry.name not in SECTIONS or entry.merge:
+            kept = index
+            continue
+        start, end = member_span(text, root, index, kept)
+        if spans and start <= spans[-1][1]:
+            start = spans.pop()[0]
+        spans.append((start, end))
+    return spans
 
 
 def _uses_outside(anchor: Anchor, spans: list[Span]) -> list[Use]:

@@ -48,15 +48,21 @@ def holds(before: Tree, after: Tree, path: Parts, expected: Expected | None) -> 
     node: Node | None = after.root
     for part in path:
         node = _child(node, part)
-    if node is None or expected is None:
-        if node is not None or expected is not None:
-            return False
-    elif not _equals(node, expected.value):
+    if expected is not None and (node is None or not _equals(node, expected.value)):
+        return False
+    if expected is None and node is not None and not isinstance(_holder(before, path), Items):
         return False
     drop = expected is not None
     if _without(plain(before.root), path) == _without(plain(after.root), path, drop):
         return True
     return _without(_as_written(before.use), path) == _without(_as_written(after.use), path, drop)
+
+
+def _holder(tree: Tree, path: Parts) -> Node | None:
+    node: Node | None = tree.root
+    for part in path[:-1]:
+        node = _child(node, part)
+    return node
 
 
 def _child(node: Node | None, part: str | int) -> Node | None:

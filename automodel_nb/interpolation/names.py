@@ -13,7 +13,7 @@ from automodel_nb.document import SECTIONS, Document
 from automodel_nb.document.encoding import inline, printable, quote, scalar
 from automodel_nb.document.mistakes import mistake
 from automodel_nb.document.nodes import Items, Leaf, Table, Use
-from automodel_nb.document.reading import Places
+from automodel_nb.document.scanning import Places
 from automodel_nb.errors import DocumentError
 
 _BRACES = re.compile(r"\{\{([^{}\r\n]*)\}\}")
