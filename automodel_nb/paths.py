@@ -12,6 +12,11 @@ def state_home() -> Path:
     return Path(os.environ.get("AUTOMODEL_NB_HOME") or "~/.automodel_nb").expanduser()
 
 
+def copies(job_id: str) -> Path:
+    """Where copies lie of what a job wrote on its login node: its log, and the marks of its attempts."""
+    return state_home() / "remote" / job_id
+
+
 @dataclass(frozen=True, slots=True)
 class JobPaths:
     """Names inside one job's directory (created 0700 by the launcher)."""

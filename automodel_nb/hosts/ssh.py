@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shlex
 import threading
@@ -143,6 +144,26 @@ class SshHost:
             return None
         size, _, data = answer.stdout.partition(b"\n")
         return Piece(data, max(int(size), offset + len(data)) if data else int(size), None)
+
+    @property
+    def silent(self) -> str:
+        """Why there is no connection; empty where there is one, or none was needed yet."""
+        return self._refused or self._failed
+
+    def ready(self, role: Role) -> bool:
+        """Whether a request would find a shell; where it would not, one is started by a thread that nobody waits for."""
+        channel = self._channels.get(role)
+        if channel and channel.alive:
+            return True
+        with contextlib.suppress(UnreachableError):
+            self._may_try()
+            if not self._locks[role].locked():
+                threading.Thread(target=self._prepare, args=(role,), name=f"ssh {self.name}", daemon=True).start()
+        return False
+
+    def _prepare(self, role: Role) -> None:
+        with contextlib.suppress(UnreachableError), self._locks[role]:
+            self._channel(role)
 
     def again(self) -> None:
         """See `hosts.again`."""

@@ -22,6 +22,7 @@ from automodel_nb.watching import checkpoints, follow, reading
 from automodel_nb.watching.points import MetricPoint
 
 if TYPE_CHECKING:
+    from automodel_nb.watching.diagnosis import Diagnosis
     from automodel_nb.watching.progress import Progress
 
 _LADDER: tuple[Stop, ...] = ("save", "interrupt", "kill")
@@ -155,14 +156,20 @@ class Job:
         found = [self.mask("\n".join(line.text for line in self._lines(path, tail))) for path in self.logs.values()]
         return "\n".join(text for text in found if text)
 
-    def _lines(self, path: Path, tail: int | None) -> Iterable[follow.Line]:
+    def _lines(self, path: Path | follow.Source, tail: int | None) -> Iterable[follow.Line]:
         return follow.lines(path) if tail is None else follow.tail(path, tail)
 
     @property
-    def logs(self) -> dict[str, Path]:
-        """The log files by array task, in order; one with an empty name where the job is no array."""
-        tasks = self.paths.task_logs() if self._record.submission and self._record.submission.extra.get("array") else {}
-        return {f"task{number}": path for number, path in tasks.items()} or {"": self.paths.log}
+    def log_source(self) -> Path | follow.Source:
+        """Its log, to be read by offset: a file, or one on a login node."""
+        return self._record.log
+
+    @property
+    def logs(self) -> dict[str, Path | follow.Source]:
+        """The logs by array task, in order; one with an empty name where the job is no array."""
+        record = self._record
+        tasks = record.here.task_logs() if record.submission and record.submission.extra.get("array") else {}
+        return {f"task{number}": record.readable(path.name) for number, path in tasks.items()} or {"": record.log}
 
     def follow(self, offset: int = 0) -> Iterator[tuple[int, str]]:
         """The log's lines from a byte offset on, as they come, until the job has ended.
@@ -176,7 +183,7 @@ class Job:
         if list(self.logs) != [""]:
             yield from self._follow_tasks()
             return
-        for line in follow.follow(follow.LogFile(self.paths.log, offset), lambda: self.state.final, lambda: time.sleep(0.1)):
+        for line in follow.follow(follow.LogFile(self.log_source, offset), lambda: self.state.final, lambda: time.sleep(0.1)):
             yield line.offset, self.mask(line.text)
 
     def _follow_tasks(self) -> Iterator[tuple[int, str]]:
@@ -193,12 +200,12 @@ class Job:
 
     def metrics(self) -> list[MetricPoint]:
         """Every training and validation step that the log tells of, in its order."""
-        return reading.read_points(self.directory)
+        return reading.read_points(self.log_source)
 
     @property
     def progress(self) -> Progress:
         """Step, epoch, loss and what else the log tells of how far it is."""
-        return reading.read_progress(self.directory)
+        return reading.read_progress(self.log_source)
 
     @property
     def checkpoint(self) -> Path | None:
@@ -211,6 +218,12 @@ class Job:
         """The consolidated model (Hugging Face format) of the newest checkpoint that has one."""
         where = self._record.checkpoint_dir
         return checkpoints.model_path(Path(where)) if where else None
+
+    def diagnosis(self) -> Diagnosis | None:
+        """Why it failed: cause, evidence, line, rank, node, fix; None for a job that did not fail, or has not ended."""
+        from automodel_nb.job.diagnosing import diagnosis
+
+        return diagnosis(self)
 
     def mask(self, text: str) -> str:
         """A text with the values of this job's secrets masked."""

@@ -8,9 +8,12 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from automodel_nb import hosts
 from automodel_nb.launchers.base import JobRef, Submission
+from automodel_nb.paths import JobPaths, copies
 from automodel_nb.plan import Request
 from automodel_nb.states import JobState, Observation
+from automodel_nb.watching.remote import RemoteLog, remote_log
 
 VERSION = 1
 
@@ -62,7 +65,32 @@ class JobRecord:
         """The job as its launcher sees it. Raises ValueError for a launch that never was submitted."""
         if self.submission is None:
             raise ValueError(f"{self.id} was never submitted")
-        return JobRef(self.id, Path(self.directory), self.submission, self.created, self.name)
+        directory, remote = Path(self.directory), self.remote
+        return JobRef(self.id, directory, self.submission, self.created, self.name, remote, copies(self.id) if remote else None)
+
+    @property
+    def remote(self) -> str:
+        """The login node by which it is asked about, over ssh; empty where that is this machine (or was needed never)."""
+        at = self.submission
+        if self.method != "slurm" or at is None or not at.host or at.extra.get("node") == hosts.hostname():
+            return ""
+        return hosts.host(at.host).name
+
+    @property
+    def here(self) -> JobPaths:
+        """File names where this process can read what the job left: its directory, or the copies of it."""
+        return JobPaths(copies(self.id) if self.remote else Path(self.directory))
+
+    def readable(self, name: str) -> Path | RemoteLog:
+        """A log of that name in the job's directory, to be read by offset."""
+        return (
+            remote_log(self.remote, f"{self.directory}/{name}", self.here.root / name) if self.remote else self.here.root / name
+        )
+
+    @property
+    def log(self) -> Path | RemoteLog:
+        """The job's log, to be read by offset."""
+        return self.readable(self.here.log.name)
 
     def with_end(self, observation: Observation) -> JobRecord:
         """The record of a job that has ended."""

@@ -132,7 +132,7 @@ class Tracker:
         changed = False
         for record in asked:
             observation = answers.get(record.id) or evidence.forgotten(record)
-            observation = evidence.refine(observation, record, lambda record=record: read_progress(record.directory))  # type: ignore[misc]
+            observation = evidence.refine(observation, record, lambda record=record: read_progress(record.log))  # type: ignore[misc]
             before = self._known.get(record.id)
             changed |= before is None or before.observation != observation
             self._known[record.id] = Status(observation, time.time())

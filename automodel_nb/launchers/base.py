@@ -22,7 +22,7 @@ class Submission:
     Attributes:
         scheduler_id: Slurm's job id, SkyPilot's job id; the supervisor's pid for an interactive job.
         cluster: Slurm's or SkyPilot's cluster name, empty where there is one only.
-        host: the login node (ssh name), or the machine an interactive job runs on.
+        host: the login node that was reached by ssh, by the name that ssh knows; the machine an interactive job runs on.
         message: what the scheduler said that the user should see (site messages), masked.
         extra: anything else the launcher needs (request id, boot id, …).
     """
@@ -36,18 +36,30 @@ class Submission:
 
 @dataclass(frozen=True, slots=True)
 class JobRef:
-    """A job as a launcher sees it: its submission and its directory."""
+    """A job as a launcher sees it: its submission and its directory.
+
+    Attributes:
+        remote: the login node by which it is asked about, over ssh; empty where its directory is this machine's too.
+        copies: where copies of its marks are kept here, for a job with a login node.
+    """
 
     id: str
     directory: Path
     submission: Submission
     created: float
     name: str = ""
+    remote: str = ""
+    copies: Path | None = None
 
     @property
     def paths(self) -> JobPaths:
-        """File names inside the job's directory."""
+        """File names inside the job's directory, where the job is."""
         return JobPaths(self.directory)
+
+    @property
+    def here(self) -> JobPaths:
+        """The same names where this process can read what the job left: its directory, or the copies of it."""
+        return JobPaths(self.copies or self.directory)
 
 
 class Launcher(Protocol):

@@ -6,7 +6,8 @@ import os
 import time
 from collections.abc import Callable, Iterator, Mapping
 
-from automodel_nb.watching.logfile import CHUNK, MAX_LINE, FileSource, Line, LineSplitter, LogFile, Piece, Reset, Source
+from automodel_nb.hosts import Piece
+from automodel_nb.watching.logfile import CHUNK, MAX_LINE, FileSource, Line, LineSplitter, LogFile, Reset, Source
 
 __all__ = [
     "CHUNK",

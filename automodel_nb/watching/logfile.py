@@ -14,6 +14,8 @@ import os
 from pathlib import Path
 from typing import Literal, NamedTuple, Protocol
 
+from automodel_nb.hosts import Piece
+
 #: Bytes fetched at a time.
 CHUNK = 1 << 20
 #: A physical line longer than this is handed out in pieces: a bar that is redrawn for hours has no newline.
@@ -33,14 +35,6 @@ class Line(NamedTuple):
     offset: int
     text: str
     ended: bool = True
-
-
-class Piece(NamedTuple):
-    """What a source answers: the bytes, the size of the whole, and what tells one file from the next of that name."""
-
-    data: bytes
-    size: int
-    identity: object
 
 
 class Source(Protocol):
