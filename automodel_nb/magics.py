@@ -119,12 +119,11 @@ class AutomodelMagics(Magics):
     @argument("--all", action="store_true", help="more than the newest 50")
     @line_magic
     def automodel_jobs(self, line: str) -> None:
-        """List the jobs of this and earlier kernels, newest first."""
+        """List the jobs of this and earlier kernels, newest first; in a browser the list stays current and can be filtered."""
         args = _parse(self.automodel_jobs, line)
-        from automodel_nb.showing import jobs_view
-        from automodel_nb.widgets.display import Output
+        from automodel_nb.widgets.jobs import JobsTable
 
-        Output().show(*jobs_view(None if args.all else 50))
+        JobsTable(None if args.all else 50)
 
     @no_var_expand
     @magic_arguments("%automodel_attach")
@@ -220,9 +219,9 @@ class AutomodelMagics(Magics):
 
     def _show(self, job: Job, *, stay: bool, stop_cancels: bool = True) -> None:
         if not stay:
-            from automodel_nb.widgets.current import show_card
+            from automodel_nb.widgets.panel import Panel
 
-            show_card(job)
+            Panel(job)
             return
         from automodel_nb.api import failure
         from automodel_nb.errors import JobFailedError

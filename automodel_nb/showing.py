@@ -84,15 +84,20 @@ def row(job: Job) -> JobRow:
     )
 
 
-def jobs_view(limit: int | None) -> tuple[str, str]:
-    """The table of the newest jobs, as HTML and as text, with remarks on what is not in it."""
+def newest_jobs(limit: int | None) -> tuple[list[Job], list[str]]:
+    """The newest jobs, all observed at the price of one question a method; and remarks on what is not among them."""
     kernel = session()
     records = kernel.store.records()
-    kernel.tracker.observe_all(records[:limit])  # one question for all of them
+    kernel.tracker.observe_all(records[:limit])
     notes = list(kernel.store.skipped)
     if limit is not None and len(records) > limit:
         notes.append(f"{len(records) - limit} older jobs: %automodel_jobs --all")
-    rows, now = [row(Job(record, kernel)) for record in records[:limit]], time.time()
+    return [Job(record, kernel) for record in records[:limit]], notes
+
+
+def jobs_view(rows: Sequence[JobRow], notes: Sequence[str]) -> tuple[str, str]:
+    """The table of jobs, as HTML and as text, with remarks."""
+    now = time.time()
     html = jobs_html(rows, now) + "".join(f"<div>{esc(note)}</div>" for note in notes)
     return html, "\n".join([jobs_text(rows, now).rstrip("\n"), *notes])
 
