@@ -12,7 +12,7 @@ from automodel_nb.errors import UnreachableError
 from automodel_nb.job.record import JobRecord
 from automodel_nb.job.store import JobStore
 from automodel_nb.job.tracker import SLOWEST, Tracker
-from automodel_nb.launchers.base import JobRef
+from automodel_nb.launchers.base import JobRef, Submission
 from automodel_nb.states import SKYPILOT_STATES, SLURM_STATES, JobState, Observation
 from tests.unit.test_jobs import record
 
@@ -46,7 +46,7 @@ def scene(tmp_path: Path) -> tuple[Tracker, Recording, Clock, JobStore]:
 
 
 def running(directory: Path = Path("/nowhere")) -> JobRecord:
-    return record(ended=None, directory=str(directory))
+    return record(ended=None, directory=str(directory), submission=Submission("7"))  # of this machine's own Slurm
 
 
 def test_200_jobs_cost_one_question_a_tick(scene: tuple[Tracker, Recording, Clock, JobStore]) -> None:
