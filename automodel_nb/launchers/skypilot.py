@@ -196,7 +196,9 @@ def _with_log(job: JobRef, observation: Observation) -> Observation:
     follower = logs.follow(job)
     if not observation.state.final:
         return observation
-    follower.finish(15)
+    if not follower.finished():
+        words = "it has ended; the rest of its log is on the way"
+        return replace(observation, state=JobState.STOPPING, reason=words, reason_code="log_on_the_way", ended=None)
     if observation.exit_code is not None or observation.state is not JobState.FAILED:
         return observation
     code = logs.exit_code(_tail(job.paths.log))

@@ -11,15 +11,18 @@ from __future__ import annotations
 import os
 import re
 import threading
+import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 from automodel_nb.launchers.base import JobRef
 from automodel_nb.launchers.skypilot_client import require_server, sdk
-from automodel_nb.launchers.skypilot_errors import plain
+from automodel_nb.launchers.skypilot_errors import first_line, plain
 
 _RETRY = 5.0  # seconds until a broken stream is asked for again
+_SHORT_WAIT = 2.0  # seconds that a question for the state may take longer because the job has just ended
+_LONG_WAIT = 90.0  # seconds that a stream may take in all; a managed job's ends up to 30 s after the job
 _HEAD = 512  # bytes by which a stream is recognised
 # what the client says of its own: a tree of hints, a spinner, the end that the state tells
 _CHATTER = re.compile(r"\s*(?:[├└│⚙📋✓⠀-⣿]|Job finished|D \d\d-\d\d )|\s*\(Ctrl-C|To (?:cancel|stream|view|stop|log) ")
@@ -41,7 +44,7 @@ def follow(job: JobRef) -> Follower:
 def clean(line: str) -> str | None:
     """A line of the stream as the file keeps it, without its newline; None for what is SkyPilot's own chatter."""
     text = plain(line).rstrip("\r\n")
-    return None if _CHATTER.match(text) else text
+    return None if not text or _CHATTER.match(text) else text  # what a node writes has a prefix, also where it is empty
 
 
 def exit_code(text: str) -> int | None:
@@ -58,12 +61,15 @@ class Follower(threading.Thread):
 
     Attributes:
         complete: the stream came to its end.
+        problem: why it broke off last; empty where it did not.
     """
 
     def __init__(self, job: JobRef) -> None:
         super().__init__(name=f"skypilot-log-{job.id}", daemon=True)
         self.job = job
         self.complete = False
+        self.problem = ""
+        self._since = time.monotonic()
         self._over = threading.Event()
 
     def run(self) -> None:
@@ -71,16 +77,20 @@ class Follower(threading.Thread):
         while not self._over.is_set() and self.job.directory.is_dir():
             try:
                 write(self.job.paths.log, _stream(self.job))
-            except Exception:  # of the network, the server or the cluster: the state tells, this only tries again
+            except Exception as error:  # the network, the server, a cluster that is not up yet: the state tells, not the log
+                self.problem = first_line(str(error)) or type(error).__name__
                 self._over.wait(_RETRY)
             else:
                 self.complete = True
                 return
 
-    def finish(self, timeout: float) -> None:
-        """The job has ended: give the stream this many seconds to do so too."""
-        self.join(timeout)
+    def finished(self) -> bool:
+        """The job has ended: whether its log is here, or cannot be waited for any longer."""
+        self.join(_SHORT_WAIT)
+        if not self.complete and time.monotonic() - self._since < _LONG_WAIT:
+            return False
         self._over.set()
+        return True
 
 
 def write(path: Path, lines: Iterable[str]) -> None:
@@ -110,7 +120,6 @@ def _stream(job: JobRef) -> Iterator[str]:
     else:
         raw = sky.tail_logs(name, 1, True, preload_content=False)
     for line in raw:
-        if line is None:
-            return
-        if (text := clean(line)) is not None:
+        # None stands for a message to a spinner
+        if line is not None and (text := clean(line)) is not None:
             yield text

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
+from automodel_nb.launchers.interactive import exit_words
 from automodel_nb.launchers.skypilot_errors import Explained, first_line
 from automodel_nb.states import SKYPILOT_STATES, JobState, Observation
 
 #: Words for states of SkyPilot's whose name alone says too little.
 _WORDS = {
+    "SUBMITTED": "waiting for the managed-jobs controller",
+    "STARTING": "SkyPilot is getting the instances",
     "SETTING_UP": "setup is running on the nodes",
     "RECOVERING": "its instances were taken away; SkyPilot starts it again on others",
     "FAILED_SETUP": "setup failed",
@@ -41,17 +45,19 @@ def of_job(record: Any, nodes: tuple[str, ...] = (), exit_code: int | None = Non
     )
 
 
-def of_managed(record: Any, exit_code: int | None = None) -> Observation:
+def of_managed(record: Any) -> Observation:
     """A managed job, from its record in the controller's queue."""
     native = word(record.status)
     state = SKYPILOT_STATES.get(native, JobState.UNKNOWN)
     why = first_line(record.failure_reason or "")
+    found = re.search(r"exit code (\d+)", why)
+    exit_code = 0 if state is JobState.COMPLETED else int(found.group(1)) if found and state is JobState.FAILED else None
     reason = _reason(native, exit_code)
     return Observation(
         state,
-        f"{reason}: {why}" if why and reason else reason or why,
-        native.lower() if native in _WORDS else "",
-        exit_code=0 if state is JobState.COMPLETED else exit_code,
+        f"{reason}: {why}" if why and reason and not found else reason or why,
+        "exit_code" if exit_code else native.lower() if native in _WORDS else "",
+        exit_code=exit_code,
         started=_seconds(record.start_at),
         ended=_seconds(record.end_at) if state.final else None,
         attempt=record.recovery_count or 0,
@@ -89,7 +95,7 @@ def lost(spot: bool, name: str) -> Observation:
 
 def _reason(native: str, exit_code: int | None) -> str:
     if native == "FAILED" and exit_code is not None:
-        return f"exit code {exit_code}"
+        return exit_words(exit_code)
     return _WORDS.get(native, "")
 
 

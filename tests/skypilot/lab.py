@@ -164,9 +164,14 @@ class SkyLab:
     def __exit__(self, *_: object) -> None:
         self.down()
 
-    def sky(self, *argv: str, timeout: float = 120, check: bool = True) -> str:
+    def sky(self, *argv: str, timeout: float = 120, check: bool = True, cwd: Path | None = None) -> str:
         """Run SkyPilot's own command line as the user would; its output."""
-        return _run([str(VENV / "bin/sky"), *argv], self.env, timeout, check)
+        return _run([str(VENV / "bin/sky"), *argv], self.env, timeout, check, cwd)
+
+    def listens(self, port: str) -> bool:
+        """Whether something answers at one of the lab's ports."""
+        with socket.socket() as probe:
+            return probe.connect_ex(("127.0.0.1", self.ports[port])) == 0
 
     def slurm(self, *argv: str, check: bool = False) -> str:
         """Run one of Slurm's commands; its output."""
@@ -255,11 +260,11 @@ class SkyLab:
         path.chmod(mode)
 
 
-def _run(argv: list[str], env: dict[str, str], timeout: float, check: bool) -> str:
-    done = subprocess.run(argv, env=env, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=timeout)
+def _run(argv: list[str], env: dict[str, str], timeout: float, check: bool, cwd: Path | None = None) -> str:
+    done = subprocess.run(argv, env=env, cwd=cwd, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=timeout)
     if check and done.returncode:
         raise AssertionError(f"{argv} ended with {done.returncode}: {done.stdout}{done.stderr}")
-    return done.stdout
+    return done.stdout if check else done.stdout + done.stderr
 
 
 def _free_ports(count: int) -> list[int]:

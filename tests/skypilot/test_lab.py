@@ -17,18 +17,6 @@ from tests.skypilot.lab import SkyLab, missing
 pytestmark = pytest.mark.skypilot
 
 
-def test_two_nodes_run_a_command(sky_lab: SkyLab) -> None:
-    (sky_lab.work / "task.yaml").write_text(
-        "num_nodes: 2\nresources: {infra: slurm/lab, accelerators: 'H100:2'}\n"
-        "run: echo node $SKYPILOT_NODE_RANK on $(hostname) with $CUDA_VISIBLE_DEVICES\n"
-    )
-    said = sky_lab.sky("launch", "-y", "-c", "lab-check", str(sky_lab.work / "task.yaml"))
-    assert "node 0 on sky1 with 0,1" in said
-    assert "node 1 on sky2 with 0,1" in said
-    sky_lab.sky("down", "-y", "lab-check")
-    assert sky_lab.slurm("squeue", "-h", check=True) == ""
-
-
 def test_down_leaves_nothing() -> None:
     reason = missing()
     require(reason is None, reason or "")
