@@ -111,7 +111,8 @@ def env_value(
     if literal_token(text, key):
         fix = Fix(f"take it out, set {variable} before Jupyter starts, and write ${{{variable}}}", field, f"${{{variable}}}")
         return "", [Finding("literal-secret", "error", f"`{key}` holds a token itself", *place[:3], fix, source)]
-    findings = _syntax(text, *place)
+    # a finding quotes what it is about: never a part of a password
+    findings = [] if looks_secret(key) and not _DOLLAR.fullmatch(text) else _syntax(text, *place, quoted=not looks_secret(key))
     names = tuple(dict.fromkeys(_REFERENCE.findall(text)))
     if names:
         return EnvTemplate(names, text), [*(_unset(name, environ, *place) for name in names if name not in environ), *findings]
@@ -160,8 +161,10 @@ def expand(
 Place = tuple[str | None, int | None, int | None, str]
 
 
-def _syntax(text: str, field: str | None, line: int | None, column: int | None, source: str) -> list[Finding]:
-    """A warning for each other way to write a variable."""
+def _syntax(
+    text: str, field: str | None, line: int | None, column: int | None, source: str, *, quoted: bool = True
+) -> list[Finding]:
+    """A warning for each other way to write a variable; without `quoted`, a default in it is not repeated."""
     findings = []
     for found in _DOLLAR.finditer(text):
         if found["ours"]:
@@ -169,6 +172,8 @@ def _syntax(text: str, field: str | None, line: int | None, column: int | None, 
         written = found.group()
         inside = _INSIDE.match(written, 2) if written.startswith("${") else None
         name = found["bare"] or (inside["name"] if inside else None)
+        if not quoted and not found["bare"]:
+            written = f"${{{name}…}}" if name else "$(…)"
         message = f"`{written}` is taken literally: only `${{VAR}}` is replaced"
         if name:
             fixed = text[: found.start()] + f"${{{name}}}" + text[found.end() :]

@@ -20,7 +20,7 @@ from .yaml_strategies import FIELDS, TEXT, documents
 
 T = TypeVar("T")
 Path = tuple[str | int, ...]
-COUNT = int(os.environ.get("AUTOMODEL_NB_EXAMPLES", "150"))
+COUNT = int(os.environ.get("AUTOMODEL_NB_EXAMPLES", "3000" if os.environ.get("SOAK") else "100"))
 many = settings(max_examples=COUNT, deadline=None, suppress_health_check=list(HealthCheck))
 VALUES = st.one_of(
     TEXT,

@@ -121,11 +121,19 @@ def test_case_c14_a_literal_token_is_refused_and_not_repeated(token: str) -> Non
 
 
 def test_a_value_under_a_secret_name_is_warned_of_and_not_repeated() -> None:
-    value, findings = env_value("DB_PASSWORD", "hunter2", ENVIRON)
-    assert value == "hunter2"
+    value, findings = env_value("DB_PASSWORD", "hunter$HOME${X:-2}", ENVIRON)
+    assert value == "hunter$HOME${X:-2}"
     assert told(findings) == [
         "warning secret-in-text: the value of `DB_PASSWORD` stands in the text, where every reader of the notebook sees it "
         "(set DB_PASSWORD before Jupyter starts, and write ${DB_PASSWORD})"
+    ]
+
+
+def test_a_default_under_a_secret_name_is_not_repeated() -> None:
+    value, findings = env_value("DB_PASSWORD", "${DB_PASSWORD:-hunter2}", ENVIRON)
+    assert value == "${DB_PASSWORD:-hunter2}"
+    assert told(findings) == [
+        "warning env-syntax: `${DB_PASSWORD…}` is taken literally: only `${VAR}` is replaced (write ${DB_PASSWORD})"
     ]
 
 
