@@ -21,6 +21,7 @@ CAP = 200  # lines a look
 BACKLOG = 2_000  # lines of a log that is there already; sent CAP a look
 LONGEST = 2_000  # characters of one line that are shown
 _CARRIED = 1 << 16  # bytes of an unfinished line that are held
+_OPENING = 100  # looks that a large log may take until its end is reached; then whatever is there is shown
 _TIME = 0.05  # seconds that one look may read; what is left waits for the next
 
 #: ``[number, level, rank, text]``: number of the physical line from 1; level ``E W I D`` or empty; rank or None; text, or
@@ -56,11 +57,12 @@ class LogTail:
     def __init__(self, log: Path | Source, mask: Callable[[str], str] = str) -> None:
         self._log = LogFile(log)
         self._mask = mask
-        self._first = True
+        self._opening = _OPENING  # looks that are left until what was there already has been read
         self._begin()
 
     def _begin(self) -> None:
         self._total = 0
+        self._unread = False
         self._rest = b""
         self._waiting: list[tuple[int, bytes]] = []
         self._levels: dict[int | None, str] = {}  # of the last line that had one, by rank
@@ -68,37 +70,41 @@ class LogTail:
 
     @property
     def waiting(self) -> bool:
-        """True while lines of the backlog are still to be sent."""
-        return bool(self._waiting)
+        """True while there is more that can be sent without anyone writing."""
+        return bool(self._waiting) or self._unread
 
     def look(self, *, last: bool = False) -> Batch | None:
         """What is new, at most CAP lines; None where nothing is.
 
         Args:
-            last: nobody writes any more: read to the end, an unfinished last line included.
+            last: nobody writes any more: an unfinished last line counts too.
         """
         before, anew = self._total, False
-        keep = BACKLOG if self._first else CAP
+        keep = BACKLOG if self._opening else CAP
         newest: list[tuple[int, bytes]] = []
         deadline = time.monotonic() + _TIME
+        self._unread = False
         while data := self._log.fetch():
             if self._log.reset:
                 self._begin()
                 before, newest, anew = 0, [], True
             newest = [*newest, *self._whole_lines(data, keep)][-keep:]
-            if not last and time.monotonic() > deadline:
+            if time.monotonic() > deadline:
+                self._unread = True
                 break
-        if last and self._rest:
+        if last and self._rest and not self._unread:
             self._total += 1
             newest.append((self._total, self._rest))
             self._rest = b""
-        if self._total - before > CAP and not self._first:
+        if self._total - before > CAP and not self._opening:
             self._waiting = []  # a flood: nobody waits for what was before
-        self._waiting += newest
-        self._first = self._first and not self._total
-        sent, self._waiting = self._waiting[:CAP], self._waiting[CAP:]
+        self._waiting = [*self._waiting, *newest][-BACKLOG:]
+        if self._total or self._rest:
+            self._opening = self._opening - 1 if self._opening and self._unread else 0
+        sent = [] if self._opening else self._waiting[:CAP]
+        self._waiting = self._waiting[len(sent) :]
         bar = self._drawn()
-        if not (sent or anew or bar != self._bar or self._total != before):
+        if self._opening or not (sent or anew or bar != self._bar or self._total != before):
             return None
         self._bar = bar
         return Batch([row for number, raw in sent for row in self._rows(number, raw)], self._total, bar, anew)
