@@ -85,6 +85,7 @@ class Plan:
         job_dir: parent directory of the job's own directory.
         chdir: working directory of the training, absolute: what relative paths in the recipe mean.
         recipe_checkpoint_dir: the recipe's own ``checkpoint.checkpoint_dir``; None where the launcher passes one.
+        host: the login node that it is submitted from, by ssh; `job_dir` and `chdir` are paths there. Empty for this machine.
         preemption_signal: the signal on which the training saves and stops (``SIGTERM``).
         origins: the file (and named profile) of each launcher value that comes out of a profile, by dotted path.
     """
@@ -104,6 +105,7 @@ class Plan:
     diff: str = ""
     recipe_checkpoint_dir: str | None = None
     preemption_signal: str = "SIGTERM"
+    host: str = ""
     origins: Mapping[str, str] = field(default_factory=dict)
 
     @property

@@ -10,9 +10,9 @@ import threading
 
 from automodel_nb.hosts.base import Completed, Host, Piece
 from automodel_nb.hosts.local import LOCAL, hostname, run
-from automodel_nb.hosts.ssh import SshHost
+from automodel_nb.hosts.ssh import BrokenOff, SshHost
 
-__all__ = ["LOCAL", "Completed", "Host", "Piece", "SshHost", "again", "forget", "host", "hostname", "run"]
+__all__ = ["LOCAL", "BrokenOff", "Completed", "Host", "Piece", "SshHost", "again", "forget", "host", "hostname", "run"]
 
 _hosts: dict[str, SshHost] = {}
 _lock = threading.Lock()

@@ -24,6 +24,10 @@ _WHO = r"""printf '\nlogin\0%s\0%s\0%s\0%s\0' "$(uname -n)" "$(id -u)" "$(id -un
 env -0 2>/dev/null || env | tr '\n' '\0'"""
 
 
+class BrokenOff(UnreachableError):
+    """The connection ended, or was too slow, while a request was under way: whether it was carried out is not known."""
+
+
 @dataclass(frozen=True)
 class Login:
     """What a login on a host has.
@@ -114,7 +118,8 @@ class SshHost:
         """Run a text for `sh` in the environment of a login, without input.
 
         Raises:
-            UnreachableError: no answer; where the script changes something, whether it did is not known.
+            BrokenOff: the connection ended meanwhile; where the script changes something, whether it did is not known.
+            UnreachableError: there is no connection.
         """
         with self._locks[role]:
             channel = self._channel(role)
@@ -123,7 +128,7 @@ class SshHost:
                 return channel.request(script, timeout)
             except ChannelError as error:
                 self._channels.pop(role, None)
-                raise self._unreachable(error) from None
+                raise BrokenOff(str(self._unreachable(error))) from None
             except BaseException:
                 self._channels.pop(role, None)
                 raise
@@ -169,6 +174,10 @@ class SshHost:
         """See `hosts.again`."""
         self._refused = ""
         self._failures, self._next_try = 0, 0.0
+
+    def hurry(self) -> None:
+        """Do not wait before the next try at a host that did not answer."""
+        self._next_try = 0.0
 
     def close(self) -> None:
         """End the shells; the shared connection ends by itself after a while without use."""

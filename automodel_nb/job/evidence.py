@@ -16,6 +16,7 @@ from automodel_nb.launchers.interactive import exit_words, read_exit_code
 from automodel_nb.paths import JobPaths
 from automodel_nb.states import JobState, Observation
 from automodel_nb.watching.checkpoints import newest_checkpoint, step_of
+from automodel_nb.watching.follow import Source, end_of
 from automodel_nb.watching.progress import Progress
 
 _TAIL = 65536  # bytes at the log's end in which slurmstepd's last words stand
@@ -34,14 +35,14 @@ _STEPD_STATES = {
 
 def forgotten(record: JobRecord) -> Observation:
     """The state of a job that its scheduler no longer knows, from the files it left."""
-    paths = JobPaths(Path(record.directory))
+    paths = record.here
     attempt = last_attempt(paths)
     if ended := read_exit_code(paths, attempt):
         code, when = ended
         state = JobState.COMPLETED if code == 0 else JobState.FAILED
         words = "" if code == 0 else exit_words(code)
         return Observation(state, words, "exit_code" if code else "", exit_code=code, ended=when, attempt=attempt)
-    if last := last_words(paths.log):
+    if last := last_words(record.log):
         state, words = last
         return Observation(state, f"{words} (from the log)", "last_words", attempt=attempt)
     if not paths.root.is_dir():
@@ -59,12 +60,10 @@ def last_attempt(paths: JobPaths, task: int | None = None) -> int:
     return attempt
 
 
-def last_words(log: Path) -> tuple[JobState, str] | None:
+def last_words(log: Path | Source) -> tuple[JobState, str] | None:
     """What slurmstepd wrote last about the job's end; None where it wrote nothing."""
     try:
-        with open(log, "rb") as file:
-            file.seek(max(0, file.seek(0, 2) - _TAIL))
-            text = file.read().decode("utf-8", "replace")
+        text = end_of(log, _TAIL).decode("utf-8", "replace")
     except OSError:
         return None
     found = list(_STEPD.finditer(text))

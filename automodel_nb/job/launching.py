@@ -63,9 +63,10 @@ def submit(
         secrets=tuple(sorted({n for v in plan.environment.values() if isinstance(v, EnvTemplate) for n in v.names})),
         resumed_from=resumed_from,
     )
-    made = _make(directory)
+    elsewhere = bool(hosts.host(plan.host).name)  # its launcher then writes the files there
+    made = [] if elsewhere else _make(directory)
     try:
-        for name, text in plan.files.items():
+        for name, text in () if elsewhere else plan.files.items():
             _write(directory / name, text)
         store.save(record)  # before the submission: a kernel that dies now leaves a trace
         submission = launchers(plan.method).submit(plan, directory, job_id, environ)

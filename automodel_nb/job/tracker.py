@@ -19,6 +19,7 @@ from automodel_nb.launchers import launcher
 from automodel_nb.launchers.base import Launcher
 from automodel_nb.states import JobState, Observation
 from automodel_nb.watching.reading import read_progress
+from automodel_nb.watching.remote import look_anew
 
 #: Seconds between two questions while something changes. A site raises it with `Tracker.floor`.
 FLOOR = {"interactive": 0.2, "slurm": 5.0, "skypilot": 5.0}
@@ -131,6 +132,8 @@ class Tracker:
             return
         changed = False
         for record in asked:
+            if record.id not in answers or answers[record.id].state.final:
+                look_anew(record.log)
             observation = answers.get(record.id) or evidence.forgotten(record)
             observation = evidence.refine(observation, record, lambda record=record: read_progress(record.log))  # type: ignore[misc]
             before = self._known.get(record.id)

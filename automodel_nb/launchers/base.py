@@ -10,6 +10,7 @@ from typing import Literal, Protocol
 from automodel_nb.paths import JobPaths
 from automodel_nb.plan import Plan
 from automodel_nb.states import Observation
+from automodel_nb.watching.remote import RemoteLog, remote_log
 
 #: The ladder of stopping: save a checkpoint and stop; interrupt; kill.
 Stop = Literal["save", "interrupt", "kill"]
@@ -60,6 +61,11 @@ class JobRef:
     def here(self) -> JobPaths:
         """The same names where this process can read what the job left: its directory, or the copies of it."""
         return JobPaths(self.copies or self.directory)
+
+    @property
+    def log(self) -> Path | RemoteLog:
+        """Its log, to be read by offset."""
+        return remote_log(self.remote, str(self.paths.log), self.here.log) if self.remote else self.here.log
 
 
 class Launcher(Protocol):

@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-import os
 import re
-import shutil
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from automodel_nb import hosts
 from automodel_nb.errors import JobError, SubmissionError, UnreachableError
 from automodel_nb.findings import Finding, Fix
 from automodel_nb.hosts import Completed
-from automodel_nb.launchers import slurm_states as states
+from automodel_nb.launchers import slurm_remote
 from automodel_nb.launchers.base import JobRef, Stop, Submission, resolve
-from automodel_nb.launchers.interactive import exit_words
+from automodel_nb.launchers.slurm_cluster import Cluster, one_line, program
 from automodel_nb.launchers.slurm_refusals import perhaps_taken, refusal, unreachable
 from automodel_nb.paths import JobPaths
 from automodel_nb.plan import Plan
-from automodel_nb.states import Observation
+from automodel_nb.states import JobState, Observation
 
 #: Seconds for sbatch. Slurm's own commands give up after MessageTimeout (10 s, often more on large sites).
 SUBMIT_TIMEOUT = 60.0
@@ -36,7 +35,7 @@ def sbatch_argv(directory: str, chdir: str, *, array: bool = False) -> list[str]
 
 
 class SlurmLauncher:
-    """The cluster that this machine's Slurm commands talk to. The scheduler id is Slurm's job id."""
+    """Slurm, by the commands of this machine or of a login node. The scheduler id is Slurm's job id."""
 
     method = "slurm"
 
@@ -44,134 +43,152 @@ class SlurmLauncher:
         self.submit_timeout, self.query_timeout = submit_timeout, query_timeout
 
     def submit(self, plan: Plan, directory: Path, job_id: str, environ: Mapping[str, str]) -> Submission:
-        """See `Launcher.submit`."""
+        """See `Launcher.submit`. On a login node the directory is made here, in the same trip."""
         array = getattr(plan.config, "array", None)
+        extra: dict[str, str | bool] = {"array": array} if array else {}
         argv = sbatch_argv(str(directory), plan.chdir, array=array is not None)
-        argv[0] = _program("sbatch", environ)  # by path: the job's own PATH may be one for the nodes
         env = resolve(plan.environment, environ, {"AUTOMODEL_JOB_DIR": str(directory)})
+        host = hosts.host(plan.host)
+        if isinstance(host, hosts.SshHost):
+            return self._submit_there(host, plan, directory, argv, env, extra)
+        argv[0] = program("sbatch", environ)  # by path: the job's own PATH may be one for the nodes
         try:
-            done = hosts.run(argv, env=env, timeout=self.submit_timeout)
+            done = host.run(argv, env=env, timeout=self.submit_timeout)
         except UnreachableError as error:
-            return self._taken_after_all(str(error), directory)
+            return self._taken_after_all(str(error), directory, extra)
         except OSError as error:
             raise SubmissionError(f"sbatch cannot be run: {error.strerror}") from None
         if done.returncode and perhaps_taken(done.stderr):
-            return self._taken_after_all(_one_line(done.stderr), directory)
-        if done.returncode and unreachable(done.stderr):
-            raise SubmissionError(f"Slurm does not answer: {_one_line(done.stderr)}")
-        if done.returncode:
-            raise SubmissionError([_refused(plan, done.stderr)])
-        id, cluster, message = parse_submission(done.stdout, done.stderr)
-        return Submission(id, cluster, message=message, extra={"array": array} if array else {})
+            return self._taken_after_all(one_line(done.stderr), directory, extra)
+        return _submission(plan, done, "", extra)
+
+    def _submit_there(
+        self,
+        host: hosts.SshHost,
+        plan: Plan,
+        directory: Path,
+        argv: Sequence[str],
+        env: Mapping[str, str],
+        extra: Mapping[str, str | bool],
+    ) -> Submission:
+        extra = {**extra, "node": host.login.node}
+        try:
+            done = slurm_remote.place_and_submit(host, directory, plan.files, argv, env, self.submit_timeout)
+        except hosts.BrokenOff as error:
+            return self._after_the_break(host, directory, str(error), extra)
+        except KeyboardInterrupt:
+            return _unsure(host, "you stopped it while it was submitted", extra)
+        except OSError as error:
+            raise SubmissionError(f"{host.name}: {error.strerror}") from None
+        return _submission(plan, done, host.name, extra)
 
     def poll(self, jobs: Sequence[JobRef]) -> Mapping[str, Observation]:
         """See `Launcher.poll`."""
         answers: dict[str, Observation] = {}
-        clusters: dict[str, list[JobRef]] = {}
+        there: dict[str, list[JobRef]] = {}
         for job in jobs:
-            clusters.setdefault(job.submission.cluster, []).append(job)
-        for cluster, group in clusters.items():
-            answers |= self._poll(cluster, group)
+            there.setdefault(job.remote, []).append(job)
+        for name, group in there.items():
+            host = hosts.host(name)
+            if isinstance(host, hosts.SshHost):
+                group, found = self._settled(host, group)
+                answers |= found
+            clusters: dict[str, list[JobRef]] = {}
+            for job in group:
+                clusters.setdefault(job.submission.cluster, []).append(job)
+            for cluster, own in clusters.items():
+                answers |= self._cluster(host, cluster).observe(own)
         return answers
 
     def stop(self, job: JobRef, how: Stop) -> None:
         """See `Launcher.stop`. scancel tells all processes to stop and kills them after KillWait; ``kill`` does not wait."""
-        where = _of(job.submission.cluster)
-        self._ask("scancel", *where, job.submission.scheduler_id)
+        host = hosts.host(job.remote)
+        if isinstance(host, hosts.SshHost):
+            settled, _ = self._settled(host, [job])
+            if not settled:
+                raise JobError(f"{job.id} was not submitted (yet): there is nothing to cancel")
+            job = settled[0]
+        cluster, id = self._cluster(host, job.submission.cluster), job.submission.scheduler_id
+        cluster.cancel(id)
         if how == "kill":
-            self._ask("scancel", *where, "--full", "--signal=KILL", job.submission.scheduler_id)
+            cluster.cancel(id, "--full", "--signal=KILL")
 
-    def _poll(self, cluster: str, jobs: Sequence[JobRef]) -> dict[str, Observation]:
-        answers = self._queued(cluster, jobs, ["-u", str(os.getuid())])
-        missing = [job for job in jobs if job.id not in answers]
-        if missing:  # another user's, or forgotten: asked for by id, which lets squeue answer that there is none
-            ids = ",".join(job.submission.scheduler_id for job in missing)
-            answers |= self._queued(cluster, missing, ["-j", ids])
-            missing = [job for job in missing if job.id not in answers]
-        if missing:
-            answers |= self._accounted(cluster, missing)
-        for job in missing:
-            if job.id not in answers and job.submission.extra.get("array") and (seen := states.array_from_files(job)):
-                answers[job.id] = seen
-        return answers
+    def _cluster(self, host: hosts.Host, name: str) -> Cluster:
+        return Cluster(host, name, self.query_timeout)
 
-    def _queued(self, cluster: str, jobs: Sequence[JobRef], which: list[str]) -> dict[str, Observation]:
-        done = self._run("squeue", *_of(cluster), "-h", "-t", "all", "-o", states.SQUEUE_FORMAT, *which)
-        if done.returncode and "Invalid job id" in done.stderr:
-            return {}
-        if done.returncode:
-            raise UnreachableError(f"Slurm does not answer: {_one_line(done.stderr)}")
-        rows: dict[str, list[states.Row]] = {}
-        for row in states.squeue_rows(done.stdout):
-            rows.setdefault(row.array, []).append(row)
-        answers = {}
+    def _settled(self, host: hosts.SshHost, jobs: Sequence[JobRef]) -> tuple[list[JobRef], dict[str, Observation]]:
+        """Copy the jobs' marks here; with their ids those of which a broken connection left open whether Slurm has them.
+
+        Returns:
+            The jobs that Slurm has; what is to say of the others.
+        """
+        marks = slurm_remote.look(host, jobs)
+        settled, others = [], {}
         for job in jobs:
-            # a cluster that was set up anew counts from 1 again: the script's path says whether it is this job
-            own = [row for row in rows.get(job.submission.scheduler_id, []) if row.command in (str(job.paths.sbatch), "(null)")]
-            if own:
-                answers[job.id] = self._in_more_words(states.observe(job, own), own[0])
-        return answers
+            if job.submission.scheduler_id:
+                settled.append(job)
+            elif answer := slurm_remote.answer_of(job):
+                id, cluster, _ = parse_submission(answer)
+                settled.append(replace(job, submission=replace(job.submission, scheduler_id=id, cluster=cluster)))
+            elif slurm_remote.SUBMITTING in marks.get(job.id, ()):
+                others[job.id] = Observation(JobState.SUBMITTING, f"sbatch is under way on {host.name}")
+            elif job.id in marks and (found := self._cluster(host, "").find(str(job.paths.sbatch))):
+                settled.append(replace(job, submission=replace(job.submission, scheduler_id=found)))
+            else:
+                words = f"the connection to {host.name} broke before Slurm had the job: nothing ran"
+                others[job.id] = Observation(JobState.FAILED, words, "never_submitted")
+        return settled, others
 
-    def _accounted(self, cluster: str, jobs: Sequence[JobRef]) -> dict[str, Observation]:
-        ids = ",".join(job.submission.scheduler_id for job in jobs)
-        done = self._run("sacct", *_of(cluster), "-n", "-P", "-j", ids, "-o", states.SACCT_FORMAT)
-        if done.returncode:  # accounting is off, or does not answer: the job's own directory tells the rest
-            return {}
-        return states.sacct_observations(jobs, done.stdout)
-
-    def _in_more_words(self, seen: Observation, row: states.Row) -> Observation:
-        """Add what squeue has no column for: a partition's limit, a failed job's exit code where it could not write it."""
-        if seen.reason_code == "PartitionTimeLimit":
-            done = self._run("sinfo", "-h", "-p", row.partition, "-o", "%l")
-            words = (
-                f"will not start: the partition {row.partition} allows at most {states.duration(done.stdout.split()[0])}"
-                if done.stdout
-                else ""
-            )
-            return _with(seen, reason=words or seen.reason)
-        if seen.reason_code == "PartitionNodeLimit":
-            done = self._run("scontrol", "show", "partition", row.partition)
-            most = re.search(r"MaxNodes=(\d+)", done.stdout) or re.search(r"TotalNodes=(\d+)", done.stdout)
-            return (
-                _with(seen, reason=f"will not start: the partition {row.partition} allows at most {most[1]} nodes")
-                if most
-                else seen
-            )
-        if seen.reason_code == "exit_code" and seen.exit_code is None:
-            done = self._run("scontrol", "show", "job", "-o", row.id)
-            found = re.search(r" ExitCode=(\d+:\d+)", done.stdout)
-            code = states.status(found[1]) if found else None
-            return _with(seen, exit_code=code, reason=exit_words(code)) if code else seen
-        return seen
-
-    def _taken_after_all(self, why: str, directory: Path) -> Submission:
+    def _taken_after_all(self, why: str, directory: Path, extra: Mapping[str, str | bool]) -> Submission:
         """The job of that directory, where Slurm took it although sbatch was not told."""
-        script = str(JobPaths(directory).sbatch)
         for pause in (0.5, 2.0, 4.0):
             time.sleep(pause)
             try:
-                done = self._run("squeue", "-h", "-t", "all", "-o", states.SQUEUE_FORMAT, "-u", str(os.getuid()))
+                found = self._cluster(hosts.LOCAL, "").find(str(JobPaths(directory).sbatch))
             except UnreachableError:
                 continue
-            if done.returncode:
-                continue
-            if found := next((row for row in states.squeue_rows(done.stdout) if row.command == script), None):
-                return Submission(found.array, message=f"Slurm was slow to answer ({why}), and has taken the job")
+            if found:
+                return Submission(found, message=f"Slurm was slow to answer ({why}), and has taken the job", extra=extra)
             break
         raise SubmissionError(f"Slurm does not answer: {why}; the job was not taken")
 
-    def _ask(self, *argv: str) -> None:
-        done = self._run(*argv)
-        if done.returncode and unreachable(done.stderr):
-            raise UnreachableError(f"Slurm does not answer: {_one_line(done.stderr)}")
-        if done.returncode and not re.search(r"already completing|already complete|Invalid job id", done.stderr):
-            raise JobError(f"Slurm refused: {_one_line(done.stderr)}")
+    def _after_the_break(self, host: hosts.SshHost, directory: Path, why: str, extra: Mapping[str, str | bool]) -> Submission:
+        """What became of a submission during which the connection broke. It is never repeated."""
+        for pause in (0.5, 1.0, 2.0, 4.0, 8.0, 8.0):
+            time.sleep(pause)
+            host.hurry()
+            try:
+                word, answer = slurm_remote.find(host, directory, int(self.submit_timeout))
+                found = self._cluster(host, "").find(str(JobPaths(directory).sbatch)) if word == "unclear" else None
+                if word == "unclear" and not found:
+                    slurm_remote.remove(host, directory)
+            except UnreachableError:
+                continue
+            message = f"the connection to {host.name} broke while it was submitted ({why}); Slurm has taken the job"
+            if word == "taken":
+                id, cluster, _ = parse_submission(answer)
+                return Submission(id, cluster, host.name, message, extra)
+            if found:
+                return Submission(found, "", host.name, message, extra)
+            raise SubmissionError(f"the connection to {host.name} broke ({why}) before Slurm had the job; it was not submitted")
+        return _unsure(host, why, extra)
 
-    def _run(self, *argv: str) -> Completed:
-        try:
-            return hosts.run([_program(argv[0], os.environ), *argv[1:]], env=_query_environment(), timeout=self.query_timeout)
-        except OSError as error:
-            raise UnreachableError(f"`{argv[0]}` cannot be run: {error.strerror}") from None
+
+def _submission(plan: Plan, done: Completed, host: str, extra: Mapping[str, str | bool]) -> Submission:
+    if done.returncode == 127 and host:
+        raise SubmissionError(f"there is no `sbatch` on {host}: {one_line(done.stderr)}")
+    if done.returncode and unreachable(done.stderr):
+        raise SubmissionError(f"Slurm does not answer: {one_line(done.stderr)}")
+    if done.returncode:
+        raise SubmissionError([_refused(plan, done.stderr)])
+    id, cluster, message = parse_submission(done.stdout, done.stderr)
+    return Submission(id, cluster, host, message, extra)
+
+
+def _unsure(host: hosts.SshHost, why: str, extra: Mapping[str, str | bool]) -> Submission:
+    """A submission of which only its login node can say whether it came to pass; the next answer from there will."""
+    message = f"{why}; whether Slurm has the job is seen once {host.name} answers. It is not submitted a second time"
+    return Submission("", host=host.name, message=message, extra=extra)
 
 
 def parse_submission(stdout: str, stderr: str = "") -> tuple[str, str, str]:
@@ -187,7 +204,7 @@ def parse_submission(stdout: str, stderr: str = "") -> tuple[str, str, str]:
         if found := re.fullmatch(r"\s*(?:Submitted batch job )?(\d+)(?:;(\S+)| on cluster (\S+))?\s*", lines[index]):
             rest = [*lines[:index], *lines[index + 1 :], *stderr.splitlines()]
             return found[1], found[2] or found[3] or "", "\n".join(line for line in rest if line.strip())
-    raise SubmissionError(f"sbatch gave no job id: {_one_line(stdout + stderr) or 'no answer'}")
+    raise SubmissionError(f"sbatch gave no job id: {one_line(stdout + stderr) or 'no answer'}")
 
 
 def _refused(plan: Plan, stderr: str) -> Finding:
@@ -206,28 +223,3 @@ def _place(plan: Plan, field: str | None) -> tuple[int | None, int | None]:
         return Document.parse(plan.yaml).place(field) or (None, None)
     except ValueError:
         return None, None
-
-
-def _program(name: str, environ: Mapping[str, str]) -> str:
-    return shutil.which(name, path=environ.get("PATH")) or name
-
-
-def _query_environment() -> dict[str, str]:
-    """For questions: times in UTC, and none of the kernel's SLURM_* and SQUEUE_* that would change the answer."""
-    kept = {name: os.environ[name] for name in ("PATH", "HOME", "SLURM_CONF", "LD_LIBRARY_PATH") if name in os.environ}
-    return {**kept, "TZ": "UTC", "LC_ALL": "C.UTF-8"}
-
-
-def _of(cluster: str) -> list[str]:
-    return ["-M", cluster] if cluster else []
-
-
-def _one_line(text: str) -> str:
-    lines: Iterable[str] = (re.sub(r"^\w+: (error: )?", "", line).strip() for line in text.splitlines())
-    return "; ".join(dict.fromkeys(line for line in lines if line))[:300]
-
-
-def _with(seen: Observation, **changes: object) -> Observation:
-    from dataclasses import replace
-
-    return replace(seen, **changes)  # type: ignore[arg-type]

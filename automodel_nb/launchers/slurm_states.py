@@ -14,6 +14,8 @@ from automodel_nb.launchers.base import JobRef
 from automodel_nb.launchers.interactive import exit_words, read_exit_code
 from automodel_nb.paths import JobPaths
 from automodel_nb.states import SLURM_STATES, JobState, Observation
+from automodel_nb.watching.follow import end_of
+from automodel_nb.watching.remote import look_anew
 
 #: squeue's columns; the command is last, since a path may hold anything. ``-o`` is read by every release, ``-O`` and
 #: ``--json`` differ between them.
@@ -84,7 +86,7 @@ def squeue_rows(text: str) -> Iterator[Row]:
 def observe(job: JobRef, rows: Sequence[Row]) -> Observation:
     """Where a job stands, from its rows in squeue (several for an array)."""
     if len(rows) == 1 and not rows[0].task.isdigit():
-        return _of(job, rows[0], last_attempt(job.paths), None)
+        return _of(job, rows[0], last_attempt(job.here), None)
     parts = [_of(job, row, 0, int(row.task) if row.task.isdigit() else None) for row in rows]
     return _array(parts)
 
@@ -97,7 +99,7 @@ def _of(job: JobRef, row: Row, attempt: int, task: int | None) -> Observation:
         )
     if not state.final:
         return Observation(state, started=row.start, nodes=row.nodes, attempt=attempt, native=row.state)
-    ended = read_exit_code(job.paths, attempt, task)
+    ended = read_exit_code(job.here, attempt, task)
     code = ended[0] if ended else 0 if state is JobState.COMPLETED else None
     return final(job, state, code, row.start, row.end, row.nodes, attempt, row.state)
 
@@ -116,7 +118,7 @@ def final(
 
     Slurm calls a job FAILED whose step ran out of memory; slurmstepd says so in the log.
     """
-    if state is JobState.FAILED and _out_of_memory(job.paths):
+    if state is JobState.FAILED and _out_of_memory(job):
         state = JobState.OUT_OF_MEMORY
     words = _ENDED.get(state, "")
     reason_code = {JobState.FAILED: "exit_code"}.get(state, "" if state.ok else state.lower())
@@ -158,9 +160,9 @@ def sacct_observations(jobs: Iterable[JobRef], text: str) -> dict[str, Observati
                 state = JobState.OUT_OF_MEMORY
             if state.final:
                 task = int(found_task[1]) if (found_task := re.search(r"_(\d+)$", id)) else None
-                attempt = last_attempt(job.paths, task)
+                attempt = last_attempt(job.here, task)
                 # sacct drops the highest bit: a crash's 139 is 11 there
-                own = read_exit_code(job.paths, attempt, task)
+                own = read_exit_code(job.here, attempt, task)
                 shown = own[0] if own else status(code) if state in _WITH_CODE else None
                 parts.append(final(job, state, shown, _time(start), _time(end), hostlist(nodes), attempt, native))
         if parts:
@@ -170,11 +172,11 @@ def sacct_observations(jobs: Iterable[JobRef], text: str) -> dict[str, Observati
 
 def array_from_files(job: JobRef) -> Observation | None:
     """An array that Slurm has forgotten, by the exit codes of its tasks; None where there are none."""
-    tasks = {int(m[1]) for path in job.paths.root.glob("exit_code.task*") if (m := re.search(r"task(\d+)", path.name))}
+    tasks = {int(m[1]) for path in job.here.root.glob("exit_code.task*") if (m := re.search(r"task(\d+)", path.name))}
     parts = []
     for task in sorted(tasks):
-        attempt = last_attempt(job.paths, task)
-        if ended := read_exit_code(job.paths, attempt, task):
+        attempt = last_attempt(job.here, task)
+        if ended := read_exit_code(job.here, attempt, task):
             state = JobState.COMPLETED if ended[0] == 0 else JobState.FAILED
             parts.append(final(job, state, ended[0], None, ended[1], (), attempt, ""))
     return _array(parts) if parts else None
@@ -243,10 +245,9 @@ def _time(text: str) -> float | None:
         return None
 
 
-def _out_of_memory(paths: JobPaths) -> bool:
+def _out_of_memory(job: JobRef) -> bool:
+    look_anew(job.log)
     try:
-        with open(paths.log, "rb") as file:
-            file.seek(max(0, file.seek(0, 2) - _TAIL))
-            return bool(_MEMORY.search(file.read()))
+        return bool(_MEMORY.search(end_of(job.log, _TAIL)))
     except OSError:
         return False

@@ -20,6 +20,7 @@ __all__ = [
     "Piece",
     "Reset",
     "Source",
+    "end_of",
     "follow",
     "lines",
     "tail",
@@ -58,6 +59,14 @@ def tail(source: str | os.PathLike[str] | Source, count: int) -> list[Line]:
         start, data = start + skip, data[skip:]
     splitter = LineSplitter(start)
     return [*splitter.feed(data), *splitter.flush()][-count:]
+
+
+def end_of(source: str | os.PathLike[str] | Source, count: int) -> bytes:
+    """The last ``count`` bytes, fewer where there are no more (or they are no longer there)."""
+    source = source if not isinstance(source, str | os.PathLike) else FileSource(source)
+    piece = source.read(0, 0)
+    last = source.read(max(0, piece.size - count), count) if piece else None
+    return last.data if last else b""
 
 
 def follow(

@@ -27,6 +27,12 @@ def remote_log(host: str, path: str, copy: Path) -> RemoteLog:
     return RemoteLog(host, path, copy)
 
 
+def look_anew(log: object) -> None:
+    """Have the next read ask the host, where the log is on one: what a job wrote before its end is then seen."""
+    if isinstance(log, RemoteLog):
+        log.poke()
+
+
 class RemoteLog:
     """See `watching.logfile.Source`.
 
@@ -51,6 +57,10 @@ class RemoteLog:
 
     def __str__(self) -> str:
         return self.path
+
+    def poke(self) -> None:
+        """See `look_anew`."""
+        self._next_look = 0.0
 
     def read(self, offset: int, limit: int) -> Piece | None:
         """See Source. While the host does not answer, what is here."""
