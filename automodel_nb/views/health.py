@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from automodel_nb.views.html import FONT, LINE, MUTED, command, esc, pairs, prose, tag
+from automodel_nb.views.html import FONT, LINE, MUTED, code, esc, pairs, prose, tag
 
 if TYPE_CHECKING:
     from automodel_nb.health import Item, Report
@@ -40,7 +40,9 @@ def health_html(report: Report) -> str:
 
 
 def _found(item: Item) -> str:
-    fix = tag("div", tag("span", "→ ", MUTED) + command(item.fix)) if item.fix else ""
+    # a sentence marks its own code; a bare command is code as a whole
+    words = prose(item.fix) if "`" in item.fix else code(item.fix)
+    fix = tag("div", tag("span", "→ ", MUTED) + words) if item.fix else ""
     return prose(item.found) + fix
 
 
