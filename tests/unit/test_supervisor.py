@@ -69,7 +69,8 @@ def test_killed_by_a_signal_is_said_as_a_shell_says_it(directory: Path) -> None:
 def test_outlives_the_process_that_started_it(directory: Path) -> None:
     code = (
         "import sys, os; sys.path.insert(0, sys.argv[2]); from pathlib import Path;"
-        "from tests.unit.test_supervisor import start; start(Path(sys.argv[1]), 'sleep 1; echo done\\n'); os.kill(os.getpid(), 9)"
+        "from tests.unit.test_supervisor import start; start(Path(sys.argv[1]), 'sleep 1; echo done\\n');"
+        "os.kill(os.getpid(), 9)"
     )
     root = str(Path(__file__).parents[2])
     done = subprocess.run([sys.executable, "-c", code, str(directory), root], check=False)
