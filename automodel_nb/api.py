@@ -211,11 +211,15 @@ def read_text(path: Path) -> str:
 
 
 def failure(job: Job) -> str:
-    """One line about a job that failed: how it ended, the first real error of its log, and where the log is."""
-    from automodel_nb.watching.errors_in_log import first_error_in
+    """Two lines about a job that failed: how it ended and why, where the log says so, and what to do."""
+    from automodel_nb.showing import how_to_fix
 
     words = f"{job.name} ({job.id}) {job.state}" + (f", {job.reason}" if job.reason else "")
-    error = first_error_in(job.paths.log)
-    said = f": {job.mask(error.text)}" if error else ""
-    where = f" (line {error.number}" + (f", rank {error.rank}" if error.rank is not None else "") + ")" if error else ""
-    return f"{words}{said}{where}; log: {job.paths.log}"
+    told = job.diagnosis()
+    if told is None:
+        return f"{words}; log: {job.paths.log}"
+    said = f" {told.evidence}" if told.evidence and told.evidence not in told.cause else ""
+    rank = f", rank {told.rank}" if told.rank is not None else ""
+    where = f" (line {told.line}{rank})" if told.line is not None else ""
+    fix = f"\n{how_to_fix(job, told)}" if told.fix else ""
+    return f"{words}: {told.cause}{said}{where}; log: {job.paths.log}{fix}"

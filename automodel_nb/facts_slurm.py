@@ -6,9 +6,10 @@ Three to four short commands, each bounded in time, asked once in a while: a for
 from __future__ import annotations
 
 import getpass
+import os
 import re
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from automodel_nb import hosts
@@ -92,20 +93,18 @@ class ClusterFacts:
         return [self.partitions[name] for name in wanted] if all(name in self.partitions for name in wanted) else None
 
 
-Run = Callable[[Sequence[str]], hosts.Completed]
-
-
-def cluster_facts(run: Run | None = None, key: str = "") -> ClusterFacts | None:
+def cluster_facts(host: hosts.Host | None = None) -> ClusterFacts | None:
     """Ask the cluster; None where there is none, or it does not answer.
 
     Args:
-        run: runs a command (on a login node); None runs it on this machine.
-        key: name of that machine, under which the answer is kept.
+        host: a login node of it; None asks from this machine.
     """
+    host = host or hosts.LOCAL
+    key = host.name or os.environ.get("SLURM_CONF", "")
     kept = _kept.get(key)
     if kept and time.monotonic() - kept[0] < FRESH:
         return kept[1]
-    facts = _ask(run or (lambda argv: hosts.run(argv, timeout=TIMEOUT)))
+    facts = _ask(host)
     _kept[key] = (time.monotonic(), facts)
     return facts
 
@@ -113,25 +112,25 @@ def cluster_facts(run: Run | None = None, key: str = "") -> ClusterFacts | None:
 _kept: dict[str, tuple[float, ClusterFacts | None]] = {}
 
 
-def _ask(run: Run) -> ClusterFacts | None:
-    partitions = _output(run, _PARTITIONS)
+def forget() -> None:
+    """Ask anew at the next look."""
+    _kept.clear()
+
+
+def _ask(host: hosts.Host) -> ClusterFacts | None:
+    try:
+        user = host.environ.get("USER") or getpass.getuser()
+        commands = (_PARTITIONS, _NODES, ("sacctmgr", "-nP", "show", "assoc", f"user={user}", "format=account"), _SRUN)
+        answers = host.run_all(commands, timeout=TIMEOUT)
+    except UnreachableError:
+        return None
+    partitions, nodes, associations, srun = (done.stdout if done and not done.returncode else None for done in answers)
     if partitions is None:
         return None
-    nodes = _output(run, _NODES) or ""
-    associations = _output(run, ("sacctmgr", "-nP", "show", "assoc", f"user={getpass.getuser()}", "format=account"))
-    srun = _output(run, _SRUN)
     accounts = frozenset(filter(None, (line.strip() for line in (associations or "").splitlines())))
     return ClusterFacts(
-        parse_partitions(partitions, nodes), accounts or None, None if srun is None else "--container-image" in srun
+        parse_partitions(partitions, nodes or ""), accounts or None, None if srun is None else "--container-image" in srun
     )
-
-
-def _output(run: Run, argv: Sequence[str]) -> str | None:
-    try:
-        done = run(argv)
-    except (OSError, UnreachableError):
-        return None
-    return done.stdout if done.returncode == 0 else None
 
 
 def parse_partitions(scontrol: str, sinfo: str) -> dict[str, Partition]:

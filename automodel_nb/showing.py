@@ -6,6 +6,7 @@ import getpass
 import time
 from collections import deque
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 from automodel_nb.job.handle import Job
 from automodel_nb.job.session import session
@@ -14,10 +15,11 @@ from automodel_nb.states import JobState
 from automodel_nb.views import esc, jobs_html, jobs_text
 from automodel_nb.views.model import CardData, Failure, JobRow
 from automodel_nb.watching import follow
-from automodel_nb.watching.errors_in_log import first_error
+from automodel_nb.watching.diagnosis import Diagnosis
+from automodel_nb.watching.follow import FileSource
 from automodel_nb.watching.lines import clean
 from automodel_nb.watching.points import decimate
-from automodel_nb.watching.reading import view_points
+from automodel_nb.watching.reading import LOOK, view_points
 
 CARD_POINTS = 600  # a curve some hundred pixels wide shows no more
 CARD_LINES = 12
@@ -50,7 +52,7 @@ def card_data(job: Job) -> CardData:
         unreachable=bool(status.silent),
         exit_code=seen.exit_code,
         progress=job.progress,
-        points=decimate(view_points(record.directory), CARD_POINTS),
+        points=decimate(view_points(job.log_source, LOOK), CARD_POINTS),
         last_lines=last_lines(job, CARD_LINES),
         checkpoint=str(checkpoint or ""),
         model_path=str(model or ""),
@@ -105,20 +107,18 @@ def jobs_view(rows: Sequence[JobRow], notes: Sequence[str]) -> tuple[str, str]:
 def log_lines(job: Job, tail: int, text: str | None) -> list[str]:
     """The log's last clean lines that hold `text` (None: all), secrets masked."""
     kept: deque[str] = deque(maxlen=max(0, tail))
-    for line in follow.lines(job.paths.log):
+    for line in follow.lines(job.log_source):
         kept.extend(shown for shown in clean(line.text) if text is None or text in shown)
     return [job.mask(shown) for shown in kept]
 
 
 def last_lines(job: Job, number: int) -> list[str]:
     """The log's last clean lines, secrets masked; an unfinished one included."""
-    try:
-        size = job.paths.log.stat().st_size
-    except OSError:
-        return []
-    start = max(0, size - _TAIL_BYTES)
+    log = job.log_source
+    piece = (FileSource(log) if isinstance(log, Path) else log).read(0, 0)
+    start = max(0, piece.size - _TAIL_BYTES) if piece else 0
     kept: deque[str] = deque(maxlen=number)
-    for index, line in enumerate(follow.lines(job.paths.log, start)):
+    for index, line in enumerate(follow.lines(log, start)):
         if index or not start:  # the first may be the end of a line
             kept.extend(text for text in clean(line.text) if text.strip())
     return [job.mask(text) for text in kept]
@@ -137,13 +137,22 @@ def plan_view(plan: Plan) -> Mapping[str, object]:
 
 
 def _failure(job: Job) -> Failure | None:
-    if not job.paths.log.exists():
-        return None
-    error = first_error(line.text for line in follow.lines(job.paths.log))
-    if error is None:
-        return None
-    rank = f"rank {error.rank}, " if error.rank is not None else ""
-    return Failure(cause=job.mask(error.text), where=f"{rank}line {error.number} of the log")
+    told = job.diagnosis()
+    if told is None or told.code in ("cancelled", "preempted", "time-limit"):
+        return None  # the card's own reason says it
+    place = [f"rank {told.rank}" if told.rank is not None else "", f"on {told.node}" if told.node else ""]
+    line = f"line {told.line} of the log" if told.line is not None else ""
+    where = ", ".join(part for part in (" ".join(filter(None, place)), line) if part)
+    return Failure(told.cause, [told.evidence] if told.evidence else [], where, how_to_fix(job, told))
+
+
+def how_to_fix(job: Job, told: Diagnosis) -> str:
+    """What to do about a failure; with the command where a changed value is enough."""
+    if not told.change:
+        return told.fix
+    values = " ".join(f"--set {path}={text}" for path, text in told.change.items())
+    command = f"%automodel_resume {job.id}" if job.checkpoint else f"%%automodel_launch --from {job.id}"
+    return f"{told.fix} `{command} {values}`"
 
 
 def _config_rows(job: Job) -> Sequence[tuple[str, str]]:

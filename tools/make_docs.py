@@ -1,18 +1,24 @@
-"""Write the pages that are made from the code: docs/checks.md, fields.md, magics.md, states.md.
+"""Write the pages that are made from the code: docs/checks.md, diagnosis.md, fields.md, magics.md, states.md.
 
 usage: make_docs.py [DIRECTORY]
 """
 
+import json
 import os
+import re
 import sys
 from pathlib import Path
 
 from automodel_nb.checks import GROUPS, OTHERS
 from automodel_nb.configs import fields
 from automodel_nb.magics import AutomodelMagics
-from automodel_nb.states import SKYPILOT_STATES, SLURM_STATES, JobState
+from automodel_nb.states import SKYPILOT_STATES, SLURM_STATES, JobState, Observation
+from automodel_nb.watching.diagnosis import diagnose_log
+from automodel_nb.watching.diagnosis.clues import SIGNS
 
-DOCS = Path(__file__).parents[1] / "docs"
+ROOT = Path(__file__).parents[1]
+DOCS = ROOT / "docs"
+LOGS = ROOT / "tests/data/logs"
 
 HEAD = """\
 # Checks before a launch
@@ -100,12 +106,80 @@ def states() -> str:
     return "".join(parts)
 
 
+DIAGNOSIS = """\
+# Why a job failed
+
+Made by `tools/make_docs.py` from `automodel_nb/watching/diagnosis/`; do not edit.
+
+`job.diagnosis()` gives cause, evidence (the line of the log and its number), rank, node and fix, and where a changed value
+would have avoided the failure, that value (`change`), for `%automodel_resume JOB --set …`; the job's card has it on top. The
+first real error of the log comes first: a rank's own traceback that is nobody's aftermath, since torchrun's banner can blame
+one that only lost its peer. What no line says, exit code and scheduler do; and else it is said that the cause is not known.
+"""
+
+
+def diagnosis() -> str:
+    """docs/diagnosis.md."""
+    proofs = _proofs()
+    parts = [DIAGNOSIS, "\n| code | cause | what to do | proven by |\n|---|---|---|---|\n"]
+    seen: dict[str, tuple[str, str]] = {}
+    for sign in SIGNS:
+        seen.setdefault(sign.code, (_plain(sign.cause), _plain(sign.fix)))
+    for code, (cause, fix) in {**seen, **ENDS}.items():
+        logs = proofs.pop(code, [])
+        real = [name for name in logs if not name.startswith("handwritten/")]
+        proof = f"{len(real)} failing run{'s' if len(real) > 1 else ''}: {', '.join(real)}" if real else ""
+        by_hand = [name.removeprefix("handwritten/") for name in logs if name.startswith("handwritten/")]
+        proof += ("; " if proof and by_hand else "") + (f"by hand: {', '.join(by_hand)}" if by_hand else "")
+        parts.append(f"| `{code}` | {cell(cause)} | {cell(fix)} | {proof} |\n")
+    assert not proofs, proofs
+    real, by_hand = len(list(LOGS.glob("*.log"))), len(list(LOGS.glob("handwritten/*.log")))
+    parts.append(f"\n{real} logs are of real failing runs (tests/data/logs), {by_hand} are written by hand.\n")
+    return "".join(parts)
+
+
+#: Causes that no single line of a log tells.
+ENDS = {
+    "killed": (
+        "A rank was killed from outside (SIGKILL), most often because the node's memory ran out.",
+        "Ask for more memory.",
+    ),
+    "crash": ("A rank crashed (segmentation fault, abort).", "A compiled library is at fault."),
+    "time-limit": ("The time limit was reached.", "Resume it, with a longer `time` or as a `chain` of jobs."),
+    "preempted": ("A job of higher priority took its place.", "Resume it; `requeue: true` lets Slurm do that."),
+    "node-failed": ("A node failed.", "Resume it; if it comes again, leave that node out (`exclude`)."),
+    "cancelled": ("It was cancelled.", "Resume it to go on."),
+    "unknown": ("Nothing that is known here.", "The first error of the log is shown, where there is one."),
+}
+
+
+def _proofs() -> dict[str, list[str]]:
+    """The logs of the tests by what is told of them."""
+    slurm = json.loads((LOGS / "slurm.json").read_text())
+    exits = json.loads((LOGS / "index.json").read_text())
+    proofs: dict[str, list[str]] = {}
+    for path in sorted([*LOGS.glob("*.log"), *LOGS.glob("handwritten/*.log")]):
+        name = path.relative_to(LOGS).with_suffix("").as_posix()
+        seen = slurm.get(name.removeprefix("slurm_"), {}) if name.startswith("slurm_") else {}
+        state, code = JobState(seen.get("state", "FAILED")), seen.get("exit_code", exits.get(name, 1))
+        told = diagnose_log(path, Observation(state, exit_code=code))
+        assert told is not None
+        proofs.setdefault(told.code, []).append(name)
+    return proofs
+
+
+def _plain(text: str) -> str:
+    """A sign's sentence without what a log would fill in."""
+    text = text.replace("{{", "\1").replace("}}", "\2").replace("{who}", "")
+    return re.sub(r"\{\w+\}", "…", text).replace("\1", "{").replace("\2", "}")
+
+
 def cell(text: str) -> str:
     """A text as a cell of a Markdown table."""
     return text.replace("|", "\\|")
 
 
-PAGES = {"checks.md": checks, "fields.md": field_pages, "magics.md": magics, "states.md": states}
+PAGES = {"checks.md": checks, "diagnosis.md": diagnosis, "fields.md": field_pages, "magics.md": magics, "states.md": states}
 
 
 def main(directory: Path) -> None:

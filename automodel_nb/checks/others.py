@@ -14,6 +14,7 @@ OTHERS: dict[str, tuple[str, str]] = {
     "bad-merge": ("error", "`<<` merges what is no mapping."),
     "bad-value": ("error", "A launcher field has a value that it does not take; the forms that it takes are named."),
     "control-character": ("error", "A character that no launcher field (or no YAML) can hold."),
+    "cell": ("error", "The text of the cell is no launch that a form can hold."),
     "duplicate-anchor": ("error", "An anchor is defined twice."),
     "duplicate-key": ("error", "A key is written twice."),
     "edit": ("error", "A value cannot be changed in place."),
@@ -57,6 +58,9 @@ OTHERS: dict[str, tuple[str, str]] = {
     "mount-path": ("error", "A path that is mounted has a comma or colon, which Pyxis cannot express."),
     "no-gpu": ("warning", "This node has no GPU: it trains on the CPU."),
     "not-built": ("error", "A field whose effect is not built yet."),
+    "inherit-elsewhere": ("error", "`inherit_env` would carry this machine's environment to another."),
+    "remote-paths": ("hint", "What `~`, relative paths and variables mean on the login node."),
+    "unreachable": ("error", "The login node cannot be reached, or wants a login; what to type."),
     "port-not-used": ("warning", "`master_port` has no effect on this node, where torchrun takes a free port."),
     # what the scheduler says
     "controller": ("hint", "A managed job needs a controller, which costs money too."),
