@@ -27,6 +27,7 @@ _HEAD = 512  # bytes by which a stream is recognised
 # what the client says of its own: a tree of hints, a spinner, the end that the state tells
 _CHATTER = re.compile(r"\s*(?:[├└│⚙📋✓⠀-⣿]|Job finished|D \d\d-\d\d )|\s*\(Ctrl-C|To (?:cancel|stream|view|stop|log) ")
 _ENDED = re.compile(r"failed with return code list: *\[([-\d, ]+)\]")
+_TASKS = re.compile(r"task \d+: Exited with exit code (?!100\b)(\d+)")  # 100 is SkyPilot's own, of a job that failed
 _lock = threading.Lock()
 _followers: dict[str, Follower] = {}
 
@@ -52,7 +53,8 @@ def exit_code(text: str) -> int | None:
     found = _ENDED.findall(plain(text))
     if not found:
         return None
-    codes = [int(code) for code in found[-1].split(",") if code.strip()]
+    # on Slurm the list has what became of the first node, which may have been told to stop since another failed
+    codes = [int(code) for code in [*_TASKS.findall(plain(text)), *found[-1].split(",")] if code.strip()]
     return next((code for code in codes if 0 < code < 128), next((code for code in codes if code), None))
 
 

@@ -95,6 +95,9 @@ def _problem(text: str, resources: dict[str, Any]) -> Problem:
             return Problem(
                 "infra" if "infra" in resources else "cloud", f"SkyPilot knows no cloud `{asked}`", _near(asked, known)
             )
+    if found := re.search(r"'([\w-]+)(?:/[^']*)?' does not match '\^[^(]*\(\?:\(\?i:\(([\w|]+)\)", said):
+        asked, known = found.group(1), found.group(2).split("|")
+        return Problem("infra", f"SkyPilot knows no cloud `{asked}`", _near(asked, known))
     if found := re.search(r"Instead of '([^']+)', did you mean '([^']+)'", said):
         return Problem(found.group(1), f"SkyPilot has no `{found.group(1)}`", f"did you mean {found.group(2)}?")
     if found := re.search(r"Invalid (region|zone|instance type) '([^']+)'", said):

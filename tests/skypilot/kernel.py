@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+import tempfile
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -31,11 +33,13 @@ class Kernel:
     """An ipykernel of this Python."""
 
     def __init__(self, env: Mapping[str, str], cwd: Path) -> None:
-        self.manager = KernelManager()
+        self.manager = KernelManager(transport="ipc", ip=str(Path(tempfile.mkdtemp(prefix="kernel-")) / "k"))
         self.manager.start_kernel(env=dict(env), cwd=str(cwd))
         self.client = self.manager.blocking_client()
         self.client.start_channels()
         self.client.wait_for_ready(timeout=60)
+        # what does not change is asked about less and less often, up to once a minute: here nobody has that time
+        self.run("import automodel_nb.job.tracker as tracker; tracker.SLOWEST = 3")
 
     def run(self, code: str, timeout: float = 120) -> Ran:
         """Run one cell to its end."""
@@ -63,3 +67,4 @@ class Kernel:
         """End it at once, as a crash does."""
         self.client.stop_channels()
         self.manager.shutdown_kernel(now=True)
+        shutil.rmtree(Path(self.manager.ip).parent, ignore_errors=True)

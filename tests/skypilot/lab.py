@@ -3,9 +3,8 @@
     SkyPilot -> its Slurm cloud -> ssh to a login node (sshd on loopback) -> sbatch, srun -> sky1, sky2 (H100:2 each, in name)
 
 Everything runs in one mount and PID namespace, so that `down` is one kill; files are in one directory. What is not as on a real
-site: uv comes from this machine instead of astral.sh, the nodes' Python is the one that is installed, the catalog holds two
-GPUs, AWS is a mock (moto), and server_patch/. By hand: ``python -m tests.skypilot.lab`` (prints the environment, runs until
-interrupted).
+site: uv and what SkyPilot installs on its nodes come from this machine, the catalog holds two GPUs, AWS is a mock (moto), and
+server_patch/. By hand: ``python -m tests.skypilot.lab`` (prints the environment, runs until interrupted).
 """
 
 from __future__ import annotations
@@ -18,6 +17,7 @@ import signal
 import socket
 import subprocess
 import sys
+import sysconfig
 import tempfile
 import textwrap
 import time
@@ -238,8 +238,13 @@ class SkyLab:
         for name, text in CATALOG.items():
             self._file(f"home/.sky/catalogs/v8/{name}.csv", text)
 
-        python = Path("/usr/bin/python3") if Path("/usr/bin/python3").exists() else Path(sys.executable)
-        self._file("shim/uv", UV.format(cache=uv_cache, python=python, real=VENV / "bin/uv"), 0o755)
+        uv = {
+            "cache": uv_cache,
+            "python": VENV / "bin/python",
+            "real": VENV / "bin/uv",
+            "packages": sysconfig.get_path("purelib"),
+        }
+        self._file("shim/uv", UV.format(**uv), 0o755)
         shutil.copy("/usr/bin/curl", self.root / "shim/curl.real")
         self._file("shim/curl", CURL.format(root=self.root), 0o755)
 

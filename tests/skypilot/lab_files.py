@@ -27,12 +27,21 @@ SKY_CONFIG = """
 """
 UV = """
     #!/bin/bash
-    # SkyPilot asks for Python 3.10, which uv would fetch from GitHub
-    args=(); before=
-    for arg in "$@"; do [ "$before" = --python ] && [ "$arg" = 3.10 ] && arg={python}; args+=("$arg"); before=$arg; done
+    # SkyPilot sets up a Python of its own on each node: 3.10 from GitHub, and 60 packages from PyPI. Here that Python
+    # is this machine's, and it finds the packages where the tests have them. What else uv is asked for, uv does.
     export UV_CACHE_DIR={cache} UV_PYTHON_DOWNLOADS=never
     [ -f /etc/ssl/certs/ca-certificates.crt ] && export SSL_CERT_FILE=/etc/ssl/certs/ca-certificates.crt
-    exec {real} "${{args[@]}}"
+    case "$1 $2 $VIRTUAL_ENV" in
+      "pip install "*/skypilot-runtime | "pip uninstall "*/skypilot-runtime) exit 0 ;;
+    esac
+    args=(); own=; before=
+    for arg in "$@"; do
+      case "$arg" in */skypilot-runtime) own=$arg ;; esac
+      [ "$before" = --python ] && [ "$arg" = 3.10 ] && arg={python}
+      args+=("$arg"); before=$arg
+    done
+    [ "$1" = venv ] && [ "$own" ] || exec {real} "${{args[@]}}"
+    {real} "${{args[@]/--seed/--quiet}}" && echo {packages} >"$(echo "$own"/lib/python*/site-packages)/lab.pth"
 """
 CURL = """
     #!/bin/bash

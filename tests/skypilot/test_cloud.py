@@ -60,7 +60,7 @@ def test_prices_of_spot_and_on_demand_are_side_by_side(previews: Kernel) -> None
         ({"use_spot": '"maybe"'}, "line 2, column 13: skypilot.use_spot: `maybe` is neither true nor false"),
         ({"workdir": "nowhere"}, "line 2, column 12: there is no directory "),
         ({"infra": "slurm/lab", "use_spot": "true"}, "line 3, column 13: slurm has no spot instances"),
-        ({"infra": "slurm/lab", "down": "false"}, "line 3, column 9: slurm cannot stop a cluster, only remove it"),
+        ({"infra": "slurm/lab", "down": "false"}, "line 3, column 9: slurm cannot stop a cluster"),
         ({"cloud": "aws", "instance_type": "p5.48xlarg"}, "line 3, column 18: there is no instance type `p5.48xlarg`"),
     ],
 )
