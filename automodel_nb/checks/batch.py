@@ -83,7 +83,10 @@ def a_worker_for_each_gpu(parts: Parts, facts: Facts) -> Iterator[Problem]:
 
 @rule("no-cuda", "warning")
 def cuda_is_there(parts: Parts, facts: Facts) -> Iterator[Problem]:
-    """`device: cuda` is asked for on a node that has a GPU."""
+    """`device: cuda` is asked for on a node that has a GPU.
+
+    Source: `/dev/nvidia*` and `CUDA_VISIBLE_DEVICES`, which tell what the notebook may use.
+    """
     node = parts.facts.node
     if node and parts.config.device == "cuda" and not node.gpus and not parts.config.gpus:
         fix = Fix("write cpu", "interactive.device", "cpu")

@@ -15,7 +15,10 @@ if TYPE_CHECKING:
 
 @rule("no-python", "error")
 def python_works(parts: Parts, facts: Facts) -> Iterator[Problem]:
-    """The job's interpreter, `python`, is a Python that starts."""
+    """The job's interpreter, `python`, is a Python that starts.
+
+    Source: it is asked.
+    """
     python = parts.facts.python
     if python is not None and python.problem and parts.config.command is None:
         fix = Fix("give the path of a Python that has AutoModel, or leave `python` out for the notebook's own")
@@ -24,7 +27,10 @@ def python_works(parts: Parts, facts: Facts) -> Iterator[Problem]:
 
 @rule("no-automodel", "error")
 def automodel_is_there(parts: Parts, facts: Facts) -> Iterator[Problem]:
-    """AutoModel is installed in the job's Python (where `pre_commands` may activate another one, nothing is said)."""
+    """AutoModel is installed in the job's Python (where `pre_commands` may activate another one, nothing is said).
+
+    Source: that Python is asked. Silent for containers and clouds.
+    """
     if _asked(parts) and parts.facts.python and parts.facts.python.automodel is None:
         fix = Fix(f"{_named(parts)} -m pip install nemo-automodel")
         yield Problem(f"AutoModel is not installed in {_named(parts)}", f"{parts.sources.method}.python", fix)
@@ -32,7 +38,10 @@ def automodel_is_there(parts: Parts, facts: Facts) -> Iterator[Problem]:
 
 @rule("no-torch", "error")
 def torch_is_there(parts: Parts, facts: Facts) -> Iterator[Problem]:
-    """PyTorch is installed beside AutoModel."""
+    """PyTorch is installed beside AutoModel.
+
+    Source: that Python is asked. Silent for containers and clouds.
+    """
     python = parts.facts.python
     if _asked(parts) and python and python.automodel is not None and not python.torch:
         message = f"PyTorch is not installed in {_named(parts)}, and AutoModel trains with it"
@@ -70,7 +79,10 @@ def fault_tolerance_is_slurms(parts: Parts, facts: Facts) -> Iterator[Problem]:
 
 @rule("no-chdir", "error")
 def working_directory(parts: Parts, facts: Facts) -> Iterator[Problem]:
-    """The training's working directory exists."""
+    """The training's working directory exists.
+
+    Source: the job's script begins with going there.
+    """
     seen = facts.paths.get(parts.chdir)
     if seen is not None and not seen.is_dir and not (seen.elsewhere and parts.sources.method == "slurm"):
         fix = Fix(f"make it, or give another; relative paths are taken from {parts.request.cwd}")

@@ -203,7 +203,10 @@ def clusters_can_be_stopped(parts: Parts, config: SkyPilotConfig, facts: Facts) 
 
 @sky_rule("autostop", "hint")
 def idle_is_said(parts: Parts, config: SkyPilotConfig, facts: Facts) -> Iterator[Problem]:
-    """What becomes of the cluster when its job has ended is said before it costs money."""
+    """What becomes of the cluster when its job has ended is said before it costs money.
+
+    Source: `autostop` of the task.
+    """
     where = cloud(config)
     idle = None if is_managed(config) or where in NO_AUTOSTOP else autostop(config)
     if idle is not None and not (config.down is False and where is not None and where not in STOPS):

@@ -104,7 +104,10 @@ def checkpoints_leave_the_container(parts: Parts, facts: Facts) -> Iterator[Prob
 
 @rule("not-mounted", "hint")
 def files_are_in_the_container(parts: Parts, facts: Facts) -> Iterator[Problem]:
-    """Models, data and checkpoints to restore that a job in a container reads are mounted, or part of the image."""
+    """Models, data and checkpoints to restore that a job in a container reads are mounted, or part of the image.
+
+    Source: a container sees of the node what is mounted. (The site may mount more by itself.)
+    """
     for place in facts.places:
         if place.role in ("model", "data", "restore") and place.hidden:
             message = f"{place.inside} is in the container, and nothing is mounted there: the image must have it"

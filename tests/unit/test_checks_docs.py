@@ -30,6 +30,7 @@ def test_the_page_is_current() -> None:
 def test_every_rule_says_itself(rule: checks.Rule) -> None:
     assert rule.says.endswith((".", ")", "]")), rule.says
     assert len(rule.says) > 20
+    assert len(rule.source) > 10
 
 
 def test_codes_are_rules_or_named() -> None:
