@@ -18,7 +18,8 @@ from pathlib import Path
 from automodel_nb import hosts
 from automodel_nb.errors import UnreachableError
 
-_PROBE = """
+#: Prints what a Python can import, as JSON.
+PROBE = """
 import importlib.metadata as m, importlib.util as u, json
 try: v = m.version("nemo-automodel")
 except m.PackageNotFoundError: v = None
@@ -100,7 +101,7 @@ def _asked(python: str, cwd: str) -> PythonFacts:
     if not words or shutil.which(words[0]) is None:
         return PythonFacts(problem=f"there is no program `{words[0] if words else ''}`")
     try:
-        done = hosts.run([*words, "-c", _PROBE], cwd=cwd, timeout=30)
+        done = hosts.run([*words, "-c", PROBE], cwd=cwd, timeout=30)
         answer = json.loads(done.stdout.strip().splitlines()[-1])
         return PythonFacts(answer["automodel"], answer["torch"], answer["root"], answer["fault_tolerance"])
     except (OSError, UnreachableError, ValueError, IndexError, KeyError):

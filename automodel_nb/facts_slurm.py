@@ -105,7 +105,8 @@ def cluster_facts(host: hosts.Host | None = None) -> ClusterFacts | None:
     if kept and time.monotonic() - kept[0] < FRESH:
         return kept[1]
     facts = _ask(host)
-    _kept[key] = (time.monotonic(), facts)
+    if facts or not host.name:  # a login node may answer a moment later, once the user has logged in
+        _kept[key] = (time.monotonic(), facts)
     return facts
 
 

@@ -93,9 +93,15 @@ def gather(parts: Parts) -> Facts:
         busy_ports=frozenset(port for port in _asked_ports(parts) if _is_busy(port)),
         ephemeral=_ephemeral(),
         schema=_schema(parts),
-        cluster=cluster_facts() if parts.sources.method == "slurm" and here else None,
+        cluster=_cluster(parts),
         pace=_pace(parts) if here else None,
     )
+
+
+def _cluster(parts: Parts) -> ClusterFacts | None:
+    if parts.sources.method != "slurm":
+        return None
+    return cluster_facts(parts.facts.there.host if parts.facts.there else None)
 
 
 def _schema(parts: Parts) -> Schema | None:

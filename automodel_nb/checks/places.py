@@ -56,7 +56,7 @@ def places(parts: Parts) -> list[Place]:
 
 def local(parts: Parts) -> bool:
     """Whether its places can be looked at from here: they are not on another login node."""
-    return getattr(parts.config, "host", None) is None
+    return parts.facts.there is None
 
 
 def paths_in_recipe(parts: Parts) -> Iterator[tuple[Role, str, str]]:

@@ -59,6 +59,12 @@ class Host(Protocol):
     def run_all(self, commands: Sequence[Sequence[str]], *, timeout: float = 30) -> list[Completed | None]:
         """Run several commands in the environment of a login, in one trip; None for each that was not there, or too slow.
 
+        On this machine the others are not asked where the first does not answer.
+
+        Args:
+            commands: programs and arguments.
+            timeout: seconds for each.
+
         Raises:
             UnreachableError: the host does not answer.
         """

@@ -87,6 +87,8 @@ class LocalHost:
                 answers.append(run(argv, timeout=timeout))
             except (OSError, UnreachableError):
                 answers.append(None)
+                if len(answers) == 1:
+                    return [None] * len(commands)
         return answers
 
 

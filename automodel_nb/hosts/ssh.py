@@ -107,10 +107,9 @@ class SshHost:
 
     def run_all(self, commands: Sequence[Sequence[str]], *, timeout: float = 30) -> list[Completed | None]:
         """See `Host.run_all`."""
-        each = max(1, int(timeout / max(1, len(commands))))
-        lines = [f"t=; command -v timeout >/dev/null && t='timeout {each}'"]
+        lines = [f"t=; command -v timeout >/dev/null && t='timeout {timeout:g}'"]
         lines += [f"$t {shlex.join(argv)} </dev/null 2>/dev/null; printf '\\0%s\\0' \"$?\"" for argv in commands]
-        words = self.sh("\n".join(lines), timeout=timeout + 5).stdout.split(b"\0")
+        words = self.sh("\n".join(lines), timeout=timeout * len(commands) + 5).stdout.split(b"\0")
         pairs = [(words[at].decode("utf-8", "replace"), int(words[at + 1])) for at in range(0, len(words) - 1, 2)]
         return [Completed(code, text, "") if code not in (124, 127) else None for text, code in pairs]
 

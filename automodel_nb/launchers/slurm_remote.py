@@ -22,6 +22,7 @@ _OURS = 97  # exit status where not sbatch failed, but what comes before it
 # Neither a closed pipe nor the end of the connection stops it half way; what it made it takes back where sbatch refuses.
 _PLACE = r"""
 trap '' HUP PIPE
+u=$(umask)
 umask 077
 d={directory}
 made=
@@ -33,7 +34,8 @@ undo() {{ rm -rf -- "$d"; unmake; }}
 mkdir -p -- "${{d%/*}}" && mkdir -- "$d" || {{ unmake; exit {ours}; }}
 {{ {files}
   : >"$d/{submitting}"; }} || {{ undo; exit {ours}; }}
-( {submit}
+( umask "$u" # the job's own, which sbatch takes along
+{submit}
 ) >"$d/.{submission}" 2>"$d/.errors"
 code=$?
 cat "$d/.errors" >&2

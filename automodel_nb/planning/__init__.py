@@ -10,6 +10,7 @@ from automodel_nb import checks
 from automodel_nb.findings import in_order
 from automodel_nb.plan import JOB_DIR_PLACEHOLDER, Plan, Request
 from automodel_nb.planning.assembling import assemble, job_name, render
+from automodel_nb.planning.parts import Parts
 from automodel_nb.planning.training import preemption_signal
 from automodel_nb.profiles import severities
 
@@ -50,11 +51,15 @@ def make_plan(request: Request, *, yaml: str | None = None, environ: Mapping[str
         job_dir=Path(os.path.abspath(os.path.join(request.cwd, os.path.expanduser(config.job_dir)))),
         chdir=parts.chdir,
         diff=recipe.diff,
-        recipe_checkpoint_dir=_text(recipe.get("checkpoint.checkpoint_dir")),
+        recipe_checkpoint_dir=_checkpoint_dir(parts),
         preemption_signal=preemption_signal(recipe),
+        host=parts.facts.there.name if parts.facts.there else "",
         origins=assembled.origins,
     )
 
 
-def _text(value: object) -> str | None:
-    return value if isinstance(value, str) else None
+def _checkpoint_dir(parts: Parts) -> str | None:
+    value = parts.recipe.get("checkpoint.checkpoint_dir")
+    if not isinstance(value, str):
+        return None
+    return parts.facts.there.path(os.path.join(parts.chdir, value)) if parts.facts.there else value

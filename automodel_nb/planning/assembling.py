@@ -19,6 +19,7 @@ from automodel_nb.plan import Request
 from automodel_nb.planning.expansion import expand_section
 from automodel_nb.planning.parts import Parts, Rendered, TargetFacts
 from automodel_nb.planning.sources import Sources, read
+from automodel_nb.planning.there import there
 from automodel_nb.planning.training import make_training, read_recipe
 from automodel_nb.profiles import defaults, origins
 from automodel_nb.rendering.command import generation
@@ -46,13 +47,14 @@ def assemble(request: Request, environ: Mapping[str, str]) -> Assembled:
     sources = read(request, defaults(request.profile, Path(request.cwd or ".")))
     method = sources.method
     origin = origins(sources.section, method)
-    section, user_environment, findings = expand_section(method, sources.section, environ)
+    login = there(method, sources.section)
+    section, user_environment, findings = expand_section(method, sources.section, environ, login)
     config, found = configs.read(method, section)
     findings = [_with_origin(finding, origin) for finding in (*findings, *found)]
     if config is None:
         raise LaunchError(in_order(findings))
     request = replace(request, method=method, cwd=request.cwd or os.getcwd())
-    facts = TargetFacts.gather(method, config, sys.executable)
+    facts = TargetFacts.gather(method, config, sys.executable, login)
     parts = parts_of(sources, config, request, facts, user_environment, environ)
     return Assembled(parts, (*findings, *parts.recipe.findings), origin)
 
@@ -66,11 +68,14 @@ def parts_of(
     environ: Mapping[str, str],
 ) -> Parts:
     """What follows from the texts and a typed config; nothing is looked at."""
+    if facts.there:
+        config = facts.there.placed(config)
     kind = generation(config.automodel_version or facts.automodel)
     recipe = read_recipe(sources, kind, own_command=config.command is not None)
     training = make_training(recipe, config, kind, config.python or facts.default_python)
     chdir = os.path.abspath(os.path.join(request.cwd, os.path.expanduser(config.chdir or "")))
-    return Parts(sources, config, recipe, training, request, chdir, facts, user_environment, dict(environ))
+    inherited = facts.there.environ if facts.there else environ
+    return Parts(sources, config, recipe, training, request, chdir, facts, user_environment, dict(inherited), dict(environ))
 
 
 def render(parts: Parts) -> Rendered:

@@ -7,6 +7,7 @@ from typing import Any
 
 from automodel_nb.findings import Finding
 from automodel_nb.interpolation import EnvTemplate, env_value, expand
+from automodel_nb.planning.there import There
 
 #: Shell by design: what `$` means there, the job's shell decides.
 SHELL_FIELDS = {"command", "pre_commands", "setup"}
@@ -15,9 +16,16 @@ SECRET_FIELDS = {"hf_token": "HF_TOKEN", "wandb_key": "WANDB_API_KEY"}
 
 
 def expand_section(
-    method: str, section: Mapping[str, Any], environ: Mapping[str, str]
+    method: str, section: Mapping[str, Any], environ: Mapping[str, str], there: There | None = None
 ) -> tuple[dict[str, Any], dict[str, str | EnvTemplate], list[Finding]]:
     """Expand a launcher section.
+
+    Args:
+        method: the launch method.
+        section: its fields, as written.
+        environ: the notebook's environment.
+        there: the login node that the launch goes through, whose variables the fields mean then. ``env_vars`` carries the
+            notebook's values, but for who and where the user is there.
 
     Returns:
         The fields with ``${VAR}`` expanded where that is done; the environment that ``env_vars`` and the secret fields
@@ -26,11 +34,13 @@ def expand_section(
     fields: dict[str, Any] = {}
     environment: dict[str, str | EnvTemplate] = {}
     findings: list[Finding] = []
+    known = there.variables(environ) if there else environ
     for name, value in section.items():
         if name == "env_vars" and isinstance(value, dict):
             for key, text in value.items():
                 if isinstance(text, dict | list):
                     continue  # the configuration says what is wrong with it
+                text = there.login(text) if there and isinstance(text, str) else text
                 environment[key], found = env_value(key, text or "", environ, field=f"{method}.env_vars.{key}", **_place(text))
                 findings += found
             fields[name] = value
@@ -41,7 +51,7 @@ def expand_section(
         elif name in SHELL_FIELDS:
             fields[name] = value
         else:
-            fields[name], found = _expanded(value, environ, f"{method}.{name}")
+            fields[name], found = _expanded(value, known, f"{method}.{name}")
             findings += found
     return fields, environment, findings
 

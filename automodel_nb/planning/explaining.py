@@ -77,6 +77,7 @@ def _variants(parts: Parts) -> Iterator[tuple[str, Parts]]:
 def _variant(parts: Parts, name: str, value: Any, without: str | None = None) -> Parts:
     config = parts.config.model_copy(update={name: value})
     python = "python" if elsewhere(parts.sources.method, config) else sys.executable
+    python = parts.facts.default_python if parts.facts.there else python
     facts = replace(parts.facts, default_python=python)
     variables = {key: item for key, item in parts.user_environment.items() if key != without}
     return parts_of(parts.sources, config, parts.request, facts, variables, parts.environ)

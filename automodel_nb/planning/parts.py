@@ -11,6 +11,7 @@ from automodel_nb.findings import Finding
 from automodel_nb.interpolation import EnvTemplate
 from automodel_nb.plan import EnvironmentValue, Request
 from automodel_nb.planning.sources import Sources
+from automodel_nb.planning.there import There
 from automodel_nb.planning.training import Recipe
 from automodel_nb.rendering.command import Training
 
@@ -23,11 +24,13 @@ class TargetFacts:
         python: what the job's Python can import; None where it cannot be seen from here (container, cloud).
         node: this node, for an interactive job.
         default_python: the interpreter where the user names none.
+        there: the login node that the launch goes through; None for this machine.
     """
 
     python: PythonFacts | None
     node: NodeFacts | None
     default_python: str
+    there: There | None = None
 
     @property
     def automodel(self) -> str | None:
@@ -35,8 +38,13 @@ class TargetFacts:
         return (self.python.automodel if self.python else None) or None
 
     @classmethod
-    def gather(cls, method: str, config: Any, executable: str) -> TargetFacts:
-        """Look at this machine, where the job runs on it or on one with the same file system."""
+    def gather(cls, method: str, config: Any, executable: str, there: There | None = None) -> TargetFacts:
+        """Look at this machine or at a login node, where the job runs on it or on one with the same file system."""
+        if there:
+            if config.container_image or config.pre_commands or config.command:
+                return cls(None, None, "python", there)
+            python, name = there.python(config.python)
+            return cls(python, None, name, there)
         if elsewhere(method, config):
             return cls(None, None, "python")
         node = node_facts() if method == "interactive" else None
@@ -61,7 +69,8 @@ class Parts:
         chdir: working directory of the training, absolute.
         facts: of where the job will run.
         user_environment: what ``env_vars`` and the secret fields ask for.
-        environ: the kernel's environment.
+        environ: what the job's environment is chosen from: the kernel's, or that of a login where the job is launched from.
+        kernel_environ: the kernel's.
     """
 
     sources: Sources
@@ -73,6 +82,7 @@ class Parts:
     facts: TargetFacts
     user_environment: Mapping[str, str | EnvTemplate]
     environ: Mapping[str, str]
+    kernel_environ: Mapping[str, str] = field(default_factory=dict)
 
     def finding(self, code: str, severity: Any, message: str, path: str, fix: Any = None, *, key: bool = False) -> Finding:
         """A finding at a field's own place in the text (or at its key), wherever the user wrote it.

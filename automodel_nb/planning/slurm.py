@@ -19,7 +19,7 @@ from automodel_nb.rendering.shell import Raw
 from automodel_nb.rendering.slurm import script, torchrun_options
 
 #: Fields that are read and do nothing yet: a launch that asks for one is refused, not run without it.
-_NOT_YET = ("chain", "fault_tolerance", "host", "nsys_enabled", "signal")
+_NOT_YET = ("chain", "fault_tolerance", "nsys_enabled", "signal")
 
 
 def render(parts: Parts, name: str) -> Rendered:
@@ -30,15 +30,26 @@ def render(parts: Parts, name: str) -> Rendered:
         own = Raw(f'{checkpoint_override()}/task"$SLURM_ARRAY_TASK_ID"')
         training = replace(training, overrides=[own if word == checkpoint_override() else word for word in training.overrides])
     command = torchrun(training, torchrun_options(config))
+    there = parts.facts.there
+    files: dict[str, str] = {}
+    if there and _on_cpu(config):  # our own files are not on that side
+        files["sitecustomize.py"] = (cpu.PATH / "sitecustomize.py").read_text(encoding="utf-8")
+        if config.command is None:
+            command = f'env PYTHONPATH="$AUTOMODEL_JOB_DIR${{PYTHONPATH:+:$PYTHONPATH}}" {command}'
     values, ours = _environment(parts, config)
     text = script(config, command, name=name, chdir=parts.chdir, environment=ours)
+    submit = sbatch_argv(JOB_DIR_PLACEHOLDER, parts.chdir, array=config.array is not None)
     return Rendered(
         command=command,
-        submit=sbatch_argv(JOB_DIR_PLACEHOLDER, parts.chdir, array=config.array is not None),
-        files={"launch.sbatch": text},
+        submit=[*(["ssh", there.name] if there else []), *submit],
+        files={"launch.sbatch": text, **files},
         environment=values,
         findings=list(_findings(parts, config, str(values["HF_HOME"]))),
     )
+
+
+def _on_cpu(config: SlurmConfig) -> bool:
+    return config.gpus_per_node == "0" and config.runtime == "none"
 
 
 def _environment(parts: Parts, config: SlurmConfig) -> tuple[dict[str, EnvironmentValue], list[str]]:
@@ -50,8 +61,9 @@ def _environment(parts: Parts, config: SlurmConfig) -> tuple[dict[str, Environme
         **NCCL,
         "HF_HOME": environment.hf_home(config.hf_home, parts.environ),
     }
-    if config.gpus_per_node == "0" and config.runtime == "none":
+    if _on_cpu(config):
         ours |= cpu.environment(config.ntasks_per_node)
+    if _on_cpu(config) and not parts.facts.there:
         ours["PYTHONPATH"] = os.pathsep.join(filter(None, [str(cpu.PATH), str(values.get("PYTHONPATH", ""))]))
     ours |= parts.user_environment
     for name, what in {
@@ -65,6 +77,8 @@ def _environment(parts: Parts, config: SlurmConfig) -> tuple[dict[str, Environme
 
 
 def _findings(parts: Parts, config: SlurmConfig, hf_home: str) -> Iterator[Finding]:
+    if parts.facts.there:
+        yield from parts.facts.there.findings(parts, parts.sources.section)
     for field in _NOT_YET:
         if getattr(config, field) not in (None, False):
             message = f"slurm.{field} is not built yet"
