@@ -136,7 +136,11 @@ class SlurmConfig(LauncherConfig):
         choices=GPU_REQUESTS,
     )
     cpus_per_task: Count | None = setting(
-        None, "CPUs for each training process; Slurm gets this times ntasks_per_node.", "resources", unit="CPUs", example="8"
+        None,
+        "CPUs for each training process; 1 by default, or all of the node with `exclusive`.",
+        "resources",
+        unit="CPUs",
+        example="8",
     )
     mem: Memory | None = setting(None, "Memory of each node; 0 is all of it.", "resources", example="512G")
     gres: Text | None = setting(None, "Further generic resources.", "resources", example="nvme:1")

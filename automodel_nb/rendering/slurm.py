@@ -27,6 +27,8 @@ def torchrun_options(config: SlurmConfig) -> list[str]:
         Raw('--rdzv-endpoint="$MASTER_ADDR:$MASTER_PORT"'),
         # Without it torchrun guesses from host names, and where the port is taken joins whoever listens there.
         Raw('--rdzv-conf=is_host="$((SLURM_NODEID == 0))"'),
+        # Empty where node names resolve: torchrun then takes its host name.
+        Raw('--local-addr="${addresses[SLURM_NODEID]:-}"'),
     ]
 
 
@@ -72,7 +74,7 @@ def sbatch_options(config: SlurmConfig, name: str) -> Iterator[str]:
         ("job-name", name),
         ("nodes", config.nodes),
         ("ntasks-per-node", 1),
-        ("cpus-per-task", config.cpus_per_task and config.cpus_per_task * config.ntasks_per_node),
+        ("cpus-per-task", _cpus(config)),
         ("gpus-per-node", _gpus(config) if config.gpu_request == "gpus-per-node" else None),
         ("gres", _gres(config)),
         ("time", config.time),
@@ -116,7 +118,7 @@ def srun_options(config: SlurmConfig) -> list[str]:
 
 def task(config: SlurmConfig, command: str) -> str:
     """The shell text that each node runs."""
-    lines = ["set -eo pipefail"]
+    lines = ["set -eo pipefail", 'read -ra addresses <<<"${NODE_ADDRESSES:-}"']
     if config.runtime == "none":
         lines.append('mkdir -p -- "$HF_HOME" || true')  # who needs the cache says so
     source = config.nemo_mount.dest if config.nemo_mount and config.runtime != "none" else config.repo_root
@@ -168,6 +170,13 @@ def container_flags(config: SlurmConfig) -> Iterator[str]:
 def absolute(path: str, chdir: str) -> str:
     """A path of the user's: ``~`` is who launches, a relative one is in the working directory."""
     return os.path.normpath(os.path.join(chdir, os.path.expanduser(path)))
+
+
+def _cpus(config: SlurmConfig) -> int | None:
+    """CPUs of a node's one task: Slurm would give it one, and on many sites the memory of one, for all workers together."""
+    if config.cpus_per_task is None and config.exclusive is not None:
+        return None  # all of the node's
+    return (config.cpus_per_task or 1) * config.ntasks_per_node
 
 
 def _gpus(config: SlurmConfig) -> str | None:

@@ -73,6 +73,7 @@ class Run:
                 "SLURM_JOB_ID": "7",
                 "SLURM_JOB_NODELIST": "n[1-2]",
                 "SLURM_NNODES": "2",
+                "SLURMD_NODENAME": "n1",
                 **env,
             },
         )

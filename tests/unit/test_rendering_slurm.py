@@ -17,6 +17,7 @@ def test_nothing_given_leaves_no_line() -> None:
         "--job-name=job",
         "--nodes=1",
         "--ntasks-per-node=1",
+        "--cpus-per-task=8",
         "--gpus-per-node=8",
         "--open-mode=append",
     ]
@@ -75,6 +76,11 @@ def test_each_option_has_its_line() -> None:
         "--switches=1",
         "--contiguous",
     ]
+
+
+def test_whole_nodes_are_not_cut_to_a_number_of_cpus() -> None:
+    assert not [option for option in sbatch_options(config(exclusive="yes"), "job") if "cpus" in option]
+    assert "--cpus-per-task=24" in list(sbatch_options(config(exclusive="yes", cpus_per_task="3"), "job"))
 
 
 @pytest.mark.parametrize(("request_", "gpus", "lines"), [("none", "8", 0), ("gpus-per-node", "0", 0), ("gres", "2", 1)])

@@ -44,6 +44,7 @@ def test_the_multi_node_environment(run: Run) -> None:
         "--rdzv-id=7",
         f"--rdzv-endpoint=10.1.2.3:{port}",
         "--rdzv-conf=is_host=1",
+        "--local-addr=10.1.2.3",
         "-m",
         "nemo_automodel.cli.app",
         f"{run.job_dir}/recipe.yaml",
@@ -70,7 +71,7 @@ def test_a_port_in_use(run: Run) -> None:
         port = str(listener.getsockname()[1])
         done = run(render(config(master_port=port)))
         assert done.returncode == 1
-        assert f"port {port} is in use on n1.invalid" in done.stderr
+        assert f"port {port} is in use on n1" in done.stderr
     assert run(render(config(master_port=port))).returncode == 0
     assert run.env["MASTER_PORT"] == port
 
