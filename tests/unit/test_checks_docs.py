@@ -16,14 +16,14 @@ ROOT = Path(__file__).parents[2]
 PACKAGE = Path(automodel_nb.__file__).parent
 
 
-def test_the_page_is_current() -> None:
+@pytest.mark.parametrize("page", ["checks.md", "diagnosis.md", "fields.md", "magics.md", "states.md"])
+def test_the_page_is_current(page: str) -> None:
     spec = importlib.util.spec_from_file_location("make_docs", ROOT / "tools/make_docs.py")
     assert spec is not None
     assert spec.loader is not None
     make_docs = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(make_docs)
-    for name, make in make_docs.PAGES.items():
-        assert (ROOT / "docs" / name).read_text() == make(), "run tools/make_docs.py"
+    assert (ROOT / "docs" / page).read_text() == make_docs.PAGES[page](), "run tools/make_docs.py"
 
 
 @pytest.mark.parametrize("rule", RULES, ids=[rule.code for rule in RULES])
@@ -45,5 +45,6 @@ def test_codes_are_rules_or_named() -> None:
     assert len(codes) == len(set(codes))
     assert not set(codes) & set(OTHERS)
     assert {code: str(path) for code, path in written.items() if code not in OTHERS and code not in codes} == {}
-    assert set(OTHERS) - set(written) == set(), "no longer found by anything"
+    text = "".join(path.read_text() for path in PACKAGE.rglob("*.py") if path.name != "others.py")
+    assert {code for code in OTHERS if f'"{code}"' not in text} == set(), "no longer found by anything"
     assert set(OTHERS) >= checks.NOT_TO_IGNORE

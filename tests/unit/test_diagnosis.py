@@ -241,8 +241,8 @@ def test_a_large_log_takes_no_time(tmp_path: Path) -> None:
     """100,000 steps of 130 bytes and a failure at the end: 13 MB."""
     log = tmp_path / "large.log"
     log.write_text("".join(STEP.format(n) + "\n" for n in range(100_000)) + (LOGS / "oom_rank1.log").read_text())
-    begin = time.perf_counter()
+    begin = time.process_time()  # of this process: others on the machine do not count
     told = diagnose_log(log, Observation(JobState.FAILED, exit_code=1))
-    assert time.perf_counter() - begin < 2
+    assert time.process_time() - begin < 2
     assert told is not None
     assert (told.code, told.rank) == ("gpu-memory", 1)
