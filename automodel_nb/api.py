@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from automodel_nb import hosts
 from automodel_nb.errors import JobFailedError, JobNotFoundError, LaunchError
 from automodel_nb.findings import Finding, Fix
 from automodel_nb.interpolation import fill_names
@@ -43,6 +44,7 @@ def preview(
     Raises:
         LaunchError: there is nothing to plan, for the reasons in `.findings`.
     """
+    hosts.again()
     file = source if isinstance(source, Path) else None
     return plan_of(
         "" if file else str(source), method, file=file, overrides=overrides, profile=profile, host=host, ignore=ignore
@@ -74,6 +76,7 @@ def launch(
     from automodel_nb.job.launching import submit
     from automodel_nb.job.session import session
 
+    hosts.again()
     if isinstance(source, Plan):
         plan = source
     else:
@@ -211,7 +214,7 @@ def read_text(path: Path) -> str:
 
 
 def failure(job: Job) -> str:
-    """Two lines about a job that failed: how it ended and why, where the log says so, and what to do."""
+    """One line about a job that failed: how it ended and why, where the log says so, and what to do."""
     from automodel_nb.showing import how_to_fix
 
     words = f"{job.name} ({job.id}) {job.state}" + (f", {job.reason}" if job.reason else "")
@@ -221,5 +224,5 @@ def failure(job: Job) -> str:
     said = f" {told.evidence}" if told.evidence and told.evidence not in told.cause else ""
     rank = f", rank {told.rank}" if told.rank is not None else ""
     where = f" (line {told.line}{rank})" if told.line is not None else ""
-    fix = f"\n{how_to_fix(job, told)}" if told.fix else ""
+    fix = f" → {' '.join(how_to_fix(job, told).split())}" if told.fix else ""
     return f"{words}: {told.cause}{said}{where}; log: {job.paths.log}{fix}"

@@ -59,6 +59,7 @@ OTHERS: dict[str, tuple[str, str]] = {
     "no-gpu": ("warning", "This node has no GPU: it trains on the CPU."),
     "not-built": ("error", "A field whose effect is not built yet."),
     "inherit-elsewhere": ("error", "`inherit_env` would carry this machine's environment to another."),
+    "no-shared-connection": ("hint", "ssh shares no connection to the login node (ControlMaster); it works all the same."),
     "remote-paths": ("hint", "What `~`, relative paths and variables mean on the login node."),
     "unreachable": ("error", "The login node cannot be reached, or wants a login; what to type."),
     "port-not-used": ("warning", "`master_port` has no effect on this node, where torchrun takes a free port."),

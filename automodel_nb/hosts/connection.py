@@ -18,7 +18,8 @@ from pathlib import Path
 from automodel_nb.errors import UnreachableError
 from automodel_nb.hosts.local import hostname, run
 
-_LONGEST = 100  # characters of a socket's path; the kernel takes 107, and ssh adds some while it makes one
+_LONGEST = 107  # characters of a socket's path
+_NAME = 1 + 16 + 17  # of them for our name, and for what ssh adds to it while it makes one
 _PERSIST = 600  # seconds for which an unused connection is kept
 
 
@@ -40,7 +41,7 @@ def socket_directory() -> Path | None:
     runtime = os.environ.get("XDG_RUNTIME_DIR")
     for parent in filter(None, (runtime, "/tmp")):
         directory = Path(parent) / ("automodel_nb" if parent == runtime else f"automodel_nb-{os.getuid()}")
-        if len(str(directory)) + 18 > _LONGEST - 18:
+        if len(os.fsencode(directory)) + _NAME > _LONGEST:
             continue
         try:
             directory.mkdir(mode=0o700, exist_ok=True)

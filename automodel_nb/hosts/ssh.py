@@ -51,7 +51,7 @@ class SshHost:
     Attributes:
         round_trips: requests so far, those that made the connections not counted.
         process: the process it belongs to.
-        sharing: False once it is known that further shells need connections of their own.
+        sharing: False once it is known that each shell needs a connection of its own.
     """
 
     def __init__(self, name: str) -> None:
@@ -141,8 +141,8 @@ class SshHost:
         try:
             answer = self.sh(f"[ -f {name} ] || exit 3\n{script}", role="files")
         except UnreachableError:
-            if self._channels.get("commands") is None or self.sharing:
-                raise
+            if self._channels.get("commands") is None:
+                raise  # else: only one shell is let in, and it reads files as well
             answer = self.sh(f"[ -f {name} ] || exit 3\n{script}")
         if answer.returncode in (2, 3):
             return None
@@ -200,13 +200,13 @@ class SshHost:
             except FileNotFoundError:
                 raise UnreachableError("there is no `ssh` on this machine (OpenSSH's client)") from None
             try:
-                self._login = _login(channel.request(_WHO, _CONNECT))
+                answer = channel.request(_WHO, _CONNECT)
             except ChannelError as error:
-                if role == "files" and self._channels.get("commands"):
-                    self.sharing = False
                 raise self._unreachable(error) from None
+            self._login = _login(answer)
             self._failed, self._failures, self._next_try = "", 0, 0.0
             self._channels[role] = channel
+            self.sharing = os.path.exists(control_path(self.name)) and "mux_client_request_session" not in answer.stderr
         return channel
 
     def _may_try(self) -> None:

@@ -15,7 +15,7 @@ from automodel_nb.job.record import JobRecord
 from automodel_nb.launchers.interactive import exit_words, read_exit_code
 from automodel_nb.paths import JobPaths
 from automodel_nb.states import JobState, Observation
-from automodel_nb.watching.checkpoints import newest_checkpoint, step_of
+from automodel_nb.watching.checkpoints import step_of
 from automodel_nb.watching.follow import Source, end_of
 from automodel_nb.watching.progress import Progress
 
@@ -107,7 +107,7 @@ def _trained_to_the_end(seen: Progress) -> bool:
 
 
 def _saved_words(record: JobRecord, seen: Progress) -> str:
-    newest = newest_checkpoint(Path(record.checkpoint_dir)) if record.checkpoint_dir else None
+    newest = record.checkpoint()
     if newest is None:
         return "told to save, but there is no complete checkpoint"
     step = step_of(newest)

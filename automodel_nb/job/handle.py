@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from automodel_nb import hosts
 from automodel_nb.errors import JobError
 from automodel_nb.interpolation import Masker
 from automodel_nb.job.record import JobRecord
@@ -18,7 +19,7 @@ from automodel_nb.launchers import launcher
 from automodel_nb.launchers.base import Stop
 from automodel_nb.paths import JobPaths
 from automodel_nb.states import JobState
-from automodel_nb.watching import checkpoints, follow, reading
+from automodel_nb.watching import follow, reading
 from automodel_nb.watching.points import MetricPoint
 
 if TYPE_CHECKING:
@@ -79,7 +80,14 @@ class Job:
     @property
     def scheduler_id(self) -> str:
         """Slurm's job id, SkyPilot's job id, or the pid of an interactive job's supervisor."""
-        return self._record.submission.scheduler_id if self._record.submission else ""
+        record = self._record
+        if record.submission is None:
+            return ""
+        if not record.submission.scheduler_id and record.remote:  # its login node has told meanwhile
+            from automodel_nb.launchers.slurm import settled_id
+
+            return settled_id(record.ref())
+        return record.submission.scheduler_id
 
     @property
     def cluster(self) -> str:
@@ -209,15 +217,13 @@ class Job:
 
     @property
     def checkpoint(self) -> Path | None:
-        """The newest complete checkpoint."""
-        where = self._record.checkpoint_dir
-        return checkpoints.newest_checkpoint(Path(where)) if where else None
+        """The newest complete checkpoint; of a job with a login node, a path there, not older than 20 s."""
+        return self._record.checkpoint()
 
     @property
     def model_path(self) -> Path | None:
         """The consolidated model (Hugging Face format) of the newest checkpoint that has one."""
-        where = self._record.checkpoint_dir
-        return checkpoints.model_path(Path(where)) if where else None
+        return self._record.model()
 
     def diagnosis(self) -> Diagnosis | None:
         """Why it failed: cause, evidence, line, rank, node, fix; None for a job that did not fail, or has not ended."""
@@ -244,6 +250,7 @@ class Job:
             JobError: it belongs to another user, or cannot be reached from this machine.
         """
         self._own("cancelled")
+        hosts.again()
         if self.state.final or self._record.submission is None:
             return
         launcher(self.method).stop(self._record.ref(), _LADDER[min(self._stops, len(_LADDER) - 1)])
@@ -267,9 +274,10 @@ class Job:
         from automodel_nb.planning import make_plan
 
         self._own("resumed")
+        hosts.again()
         if not self.state.final and self.state is not JobState.UNKNOWN:
             raise JobError(f"{self.id} is {self.state}; it can be resumed once it has ended")
-        newest = self.checkpoint
+        newest = self._record.checkpoint(anew=True)
         if newest is None:
             raise JobError(f"{self.id} has no complete checkpoint in {self._record.checkpoint_dir}")
         request = self._record.request

@@ -13,6 +13,7 @@ from automodel_nb.launchers.base import JobRef, Submission
 from automodel_nb.paths import JobPaths, copies
 from automodel_nb.plan import Request
 from automodel_nb.states import JobState, Observation
+from automodel_nb.watching import checkpoints, checkpoints_there
 from automodel_nb.watching.remote import RemoteLog, remote_log
 
 VERSION = 1
@@ -86,6 +87,22 @@ class JobRecord:
         return (
             remote_log(self.remote, f"{self.directory}/{name}", self.here.root / name) if self.remote else self.here.root / name
         )
+
+    def checkpoint(self, *, anew: bool = False) -> Path | None:
+        """The newest complete checkpoint, a path where the job ran; with `anew`, a login node is asked now."""
+        if self.checkpoint_dir is None:
+            return None
+        if self.remote:
+            return checkpoints_there.look(self.remote, self.checkpoint_dir, anew=anew).newest
+        return checkpoints.newest_checkpoint(self.checkpoint_dir)
+
+    def model(self) -> Path | None:
+        """The newest model that transformers loads, a path where the job ran."""
+        if self.checkpoint_dir is None:
+            return None
+        if self.remote:
+            return checkpoints_there.look(self.remote, self.checkpoint_dir).model
+        return checkpoints.model_path(self.checkpoint_dir)
 
     @property
     def log(self) -> Path | RemoteLog:

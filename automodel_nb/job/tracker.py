@@ -44,11 +44,16 @@ class Status:
 
 @dataclass
 class _Kind:
-    """The rhythm of one launch method."""
+    """The rhythm in which one scheduler is asked."""
 
     interval: float
     asked: float = float("-inf")
     jobs: dict[str, JobRecord] = field(default_factory=dict)
+    lock: threading.RLock = field(default_factory=threading.RLock)  # held while it is asked; others are not kept waiting
+
+
+#: Who is asked: a launch method, and the login node by which (empty for this machine).
+_Whom = tuple[str, str]
 
 
 class Tracker:
@@ -73,7 +78,7 @@ class Tracker:
         self._launcher = launchers
         self._clock = clock
         self._lock = threading.RLock()
-        self._kinds: dict[str, _Kind] = {}
+        self._kinds: dict[_Whom, _Kind] = {}
         self._known: dict[str, Status] = {}
 
     def observe(self, record: JobRecord) -> Status:
@@ -81,38 +86,40 @@ class Tracker:
         return self.observe_all([record])[record.id]
 
     def observe_all(self, records: Iterable[JobRecord]) -> dict[str, Status]:
-        """Where each job stands, at the price of at most one question for each launch method."""
+        """Where each job stands, at the price of at most one question to each scheduler."""
         statuses: dict[str, Status] = {}
-        waiting: dict[str, list[JobRecord]] = {}
-        with self._lock:
-            for record in records:
-                if record.ended is not None:
-                    statuses[record.id] = Status(record.ended, record.ended.ended or record.created)
-                elif record.submission is None:
-                    statuses[record.id] = _unsubmitted(record)
-                else:
-                    waiting.setdefault(record.method, []).append(record)
-            for method, group in waiting.items():
-                self._tick(method, group)
+        waiting: dict[_Whom, list[JobRecord]] = {}
+        for record in records:
+            if record.ended is not None:
+                statuses[record.id] = Status(record.ended, record.ended.ended or record.created)
+            elif record.submission is None:
+                statuses[record.id] = _unsubmitted(record)
+            else:
+                waiting.setdefault((record.method, record.remote), []).append(record)
+        for whom, group in waiting.items():
+            kind = self._kind(whom)
+            with kind.lock:
+                self._tick(whom[0], kind, group)
                 statuses |= {record.id: self._known[record.id] for record in group}
         return statuses
 
     def poke(self, method: str) -> None:
         """Ask anew at the next look: something was launched, or told to stop."""
+        self._kind((method, ""))
         with self._lock:
-            kind = self._kind(method)
-            kind.asked, kind.interval = float("-inf"), self.floor[method]
+            for (asked, _), kind in self._kinds.items():
+                if asked == method:
+                    kind.asked, kind.interval = float("-inf"), self.floor[method]
 
-    def interval(self, method: str) -> float:
+    def interval(self, method: str, host: str = "") -> float:
         """Seconds between two questions at present."""
+        return self._kind((method, host)).interval
+
+    def _kind(self, whom: _Whom) -> _Kind:
         with self._lock:
-            return self._kind(method).interval
+            return self._kinds.setdefault(whom, _Kind(self.floor[whom[0]]))
 
-    def _kind(self, method: str) -> _Kind:
-        return self._kinds.setdefault(method, _Kind(self.floor[method]))
-
-    def _tick(self, method: str, group: Sequence[JobRecord]) -> None:
-        kind = self._kind(method)
+    def _tick(self, method: str, kind: _Kind, group: Sequence[JobRecord]) -> None:
         new = [record for record in group if record.id not in self._known]
         kind.jobs |= {record.id: record for record in group}
         if not new and self._clock() - kind.asked < kind.interval:

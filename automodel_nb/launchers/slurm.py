@@ -22,6 +22,8 @@ from automodel_nb.states import JobState, Observation
 
 #: Seconds for sbatch. Slurm's own commands give up after MessageTimeout (10 s, often more on large sites).
 SUBMIT_TIMEOUT = 60.0
+#: Seconds before each try to reach a login node again that was lost during a submission.
+RECONNECT = (0.5, 1.0, 2.0, 4.0, 8.0, 8.0)
 #: Seconds for a question.
 QUERY_TIMEOUT = 20.0
 
@@ -130,11 +132,11 @@ class SlurmLauncher:
             elif answer := slurm_remote.answer_of(job):
                 id, cluster, _ = parse_submission(answer)
                 settled.append(replace(job, submission=replace(job.submission, scheduler_id=id, cluster=cluster)))
-            elif slurm_remote.SUBMITTING in marks.get(job.id, ()):
-                others[job.id] = Observation(JobState.SUBMITTING, f"sbatch is under way on {host.name}")
             elif job.id in marks and (found := self._cluster(host, "").find(str(job.paths.sbatch))):
                 settled.append(replace(job, submission=replace(job.submission, scheduler_id=found)))
-            else:
+            elif slurm_remote.SUBMITTING in marks.get(job.id, ()):
+                others[job.id] = Observation(JobState.SUBMITTING, f"sbatch is under way on {host.name}")
+            elif not any(name.startswith("started") for name in marks.get(job.id, ())):  # else it ran: its marks tell the rest
                 words = f"the connection to {host.name} broke before Slurm had the job: nothing ran"
                 others[job.id] = Observation(JobState.FAILED, words, "never_submitted")
         return settled, others
@@ -154,7 +156,7 @@ class SlurmLauncher:
 
     def _after_the_break(self, host: hosts.SshHost, directory: Path, why: str, extra: Mapping[str, str | bool]) -> Submission:
         """What became of a submission during which the connection broke. It is never repeated."""
-        for pause in (0.5, 1.0, 2.0, 4.0, 8.0, 8.0):
+        for pause in RECONNECT:
             time.sleep(pause)
             host.hurry()
             try:
@@ -189,6 +191,12 @@ def _unsure(host: hosts.SshHost, why: str, extra: Mapping[str, str | bool]) -> S
     """A submission of which only its login node can say whether it came to pass; the next answer from there will."""
     message = f"{why}; whether Slurm has the job is seen once {host.name} answers. It is not submitted a second time"
     return Submission("", host=host.name, message=message, extra=extra)
+
+
+def settled_id(job: JobRef) -> str:
+    """Slurm's id of a job of which a broken connection left it open, as far as it is known here by now."""
+    answer = slurm_remote.answer_of(job)
+    return parse_submission(answer)[0] if answer else ""
 
 
 def parse_submission(stdout: str, stderr: str = "") -> tuple[str, str, str]:

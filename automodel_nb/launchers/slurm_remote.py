@@ -33,7 +33,7 @@ unmake() {{ printf '%s\n' "$made" | while IFS= read -r p; do [ -z "$p" ] || rmdi
 undo() {{ rm -rf -- "$d"; unmake; }}
 mkdir -p -- "${{d%/*}}" && mkdir -- "$d" || {{ unmake; exit {ours}; }}
 {{ {files}
-  : >"$d/{submitting}"; }} || {{ undo; exit {ours}; }}
+  echo "$(uname -n) $$ $(date +%s)" >"$d/{submitting}"; }} || {{ undo; exit {ours}; }}
 ( umask "$u" # the job's own, which sbatch takes along
 {submit}
 ) >"$d/.{submission}" 2>"$d/.errors"
@@ -48,13 +48,25 @@ else
 fi
 exit "$code"
 """
-_FIND = r"""
+# A login node that was switched off leaves the mark: it counts while the process that made it lives, or is another node's.
+_UNDER_WAY = r"""
+under_way() {{
+  read -r node pid since <{submitting} || return
+  [ $(($(date +%s) - since)) -lt 300 ] && {{ [ "$node" != "$(uname -n)" ] || kill -0 "$pid"; }}
+}} 2>/dev/null
+"""
+_FIND = (
+    _UNDER_WAY
+    + r"""
 cd {directory} 2>/dev/null || {{ echo absent; exit; }}
 n=0
-while [ ! -e {submission} ] && [ -e {submitting} ] && [ $n -lt {seconds} ]; do sleep 1; n=$((n+1)); done
+while [ ! -e {submission} ] && under_way && [ $n -lt {seconds} ]; do sleep 1; n=$((n+1)); done
 if [ -e {submission} ]; then echo taken; cat {submission}; else echo unclear; fi
 """
-_MARKS = r"""
+)
+_MARKS = (
+    _UNDER_WAY
+    + r"""
 for f in started* exit_code* {submission} output.task*.log; do
   [ -f "$f" ] || continue
   l=
@@ -65,8 +77,9 @@ for f in started* exit_code* {submission} output.task*.log; do
   esac
   printf '%s %s\n' "$f" "$l"
 done
-[ ! -e {submitting} ] || echo {submitting}
+if under_way; then echo {submitting}; fi
 """
+)
 
 
 def place_and_submit(

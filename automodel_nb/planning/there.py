@@ -102,6 +102,9 @@ class There:
         words = f"paths are those of {self.name}: `~` is {self.home}, the training runs in {parts.chdir}, its files lie under "
         also = f"; ${{{'}, ${'.join(differ)}}} as set there" if differ else ""
         yield parts.finding("remote-paths", "hint", f"{words}{config.job_dir}{also}", "slurm.host")
+        if isinstance(self.host, hosts.SshHost) and not self.host.sharing:
+            message = f"ssh shares no connection to {self.name}: each notebook logs in for itself, more than once"
+            yield parts.finding("no-shared-connection", "hint", message, "slurm.host")
         if config.inherit_env:
             message = f"inherit_env would give the job the environment of this machine, and it is launched from {self.name}"
             fix = Fix("take it out, and name what the job needs in env_vars")

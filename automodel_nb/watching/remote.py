@@ -52,15 +52,15 @@ class RemoteLog:
         self._size = 0  # of the log, as last seen
         self._generation = 0
         self._shrunk = False
-        self._seen = False
+        self._patient = True
         self._next_look, self._pause = 0.0, _FASTEST
 
     def __str__(self) -> str:
         return self.path
 
     def poke(self) -> None:
-        """See `look_anew`."""
-        self._next_look = 0.0
+        """See `look_anew`; the next read waits for a connection."""
+        self._next_look, self._patient = 0.0, True
 
     def read(self, offset: int, limit: int) -> Piece | None:
         """See Source. While the host does not answer, what is here."""
@@ -111,14 +111,16 @@ class RemoteLog:
             host = hosts.host(self.host)
             if not isinstance(host, hosts.SshHost):
                 raise UnreachableError(f"{self.host} is this machine")
-            if self._seen and not host.ready("files"):  # nobody who looks on waits for a new connection
-                raise UnreachableError(host.silent)
+            if self._patient:
+                host.hurry()
+            elif not host.ready("files"):  # nobody who looks on waits for a new connection
+                raise UnreachableError(host.silent or f"connecting to {self.host}")
             piece = host.read(self.path, offset, limit)
         except UnreachableError as error:
             self.silent = str(error)
             return None
         finally:
-            self._seen = True
+            self._patient = False
         self.silent = ""
         return piece
 

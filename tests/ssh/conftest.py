@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -35,7 +36,7 @@ def login(_login_node: LoginNode) -> Iterator[LoginNode]:
     """The login node, switched on and as it was set up; no jobs are left behind."""
     yield _login_node
     _login_node.lab.run("scancel", "-u", "root,nobody", check=False)
-    if "AuthenticationMethods publickey\n" not in (_login_node.root / "sshd_config").read_text() or not _login_node.processes():
+    if not _login_node.as_set_up:
         _login_node.restart()
 
 
@@ -43,19 +44,20 @@ MakeLaptop = Callable[..., Laptop]
 
 
 @pytest.fixture
-def new_laptop(login: LoginNode, tmp_path: Path) -> Iterator[MakeLaptop]:
+def new_laptop(login: LoginNode) -> Iterator[MakeLaptop]:
     """Makes laptops: ``new_laptop(known=False)`` has not met the login node yet."""
     made: list[Laptop] = []
 
     def make(*, known: bool = True, **environ: str) -> Laptop:
-        home = tmp_path / f"laptop{len(made)}" / "home"
-        home.mkdir(parents=True)
+        home = Path(tempfile.mkdtemp(prefix="laptop-")) / "home"  # short: there are sockets in it
+        home.mkdir()
         made.append(Laptop(home, login.lab.root, login.ssh_files(known=known), environ))
         return made[-1]
 
     yield make
     for laptop in made:
         laptop.close()
+        shutil.rmtree(laptop.home.parent)
 
 
 @pytest.fixture

@@ -76,6 +76,11 @@ class Laptop:
         )
         shutil.rmtree(seed) if self.do("0") is None else None
 
+    @property
+    def pid(self) -> int:
+        """Of its Python, whose namespace is the laptop."""
+        return self._process.pid
+
     def do(self, code: str, **values: Any) -> Any:
         """Run statements there, with `values` as variables. An exception there is one here, as text."""
         request = json.dumps({"code": textwrap.dedent(code), "values": values})
@@ -144,6 +149,7 @@ def _serve(requests: IO[str], answers: IO[str]) -> None:
             text = json.dumps({"error": shown, "trace": traceback.format_exc()})
         answers.write(text + "\n")
         answers.flush()
+    answers.close()
 
 
 if __name__ == "__main__":

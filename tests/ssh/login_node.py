@@ -7,6 +7,7 @@ that switching it off ends every process on it.
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
 import socket
 import subprocess
@@ -33,6 +34,7 @@ PidFile none
 UsePAM no
 StrictModes no
 PermitRootLogin yes
+LogLevel VERBOSE
 AuthorizedKeysFile {root}/key.pub
 AuthenticationMethods publickey
 """
@@ -40,7 +42,8 @@ AuthenticationMethods publickey
 PROFILE = """
 echo "Welcome to amslab! 17 GPU hours left."
 read -r answer
-export SLURM_CONF={conf} SCRATCH={home}/scratch PATH=/usr/local/bin:/usr/bin:/bin:/usr/sbin
+[ -d {home}/bin ] && bin={home}/bin:
+export SLURM_CONF={conf} SCRATCH={home}/scratch PATH=${{bin}}/usr/local/bin:/usr/bin:/bin:/usr/sbin
 export SQUEUE_PARTITION=debug SBATCH_PARTITION=debug CLUSTER_TOKEN=not-for-the-laptop
 """
 RC = """
@@ -57,6 +60,7 @@ class LoginNode:
         self.root = lab.root / "login"
         self.home = self.root / "homes/trainer"
         self._process: subprocess.Popen[bytes] | None = None
+        self._own = 0
         (self.root / "homes/guest").mkdir(parents=True)
         self.home.mkdir()
         os.chown(self.root / "homes/guest", 65534, 65534)
@@ -78,6 +82,7 @@ class LoginNode:
 
     def configure(self, **options: str) -> None:
         """Write sshd's configuration, with options changed; in force from the next start."""
+        self._options = options
         lines = dict(line.split(" ", 1) for line in _CONFIG.format(port=self.port, root=self.root).split("\n") if line)
         self._write("sshd_config", "".join(f"{name} {value}\n" for name, value in {**lines, **options}.items()))
 
@@ -91,9 +96,15 @@ class LoginNode:
         while True:
             with socket.socket() as probe:
                 if probe.connect_ex(("127.0.0.1", self.port)) == 0:
+                    self._own += 1
                     return self
             assert time.monotonic() < end, "sshd does not start: " + (self.root / "sshd.log").read_text()
             time.sleep(0.05)
+
+    @property
+    def as_set_up(self) -> bool:
+        """Whether it is on, with the options that it began with."""
+        return self._process is not None and self._process.poll() is None and not self._options
 
     def stop(self) -> None:
         """Switch it off: all its processes end at once, and with them every connection."""
@@ -125,6 +136,26 @@ class LoginNode:
             "key": (self.root / "key").read_text(),
             "known_hosts": f"[127.0.0.1]:{self.port} {key}\n" if known else "",
         }
+
+    def connections(self) -> int:
+        """How often somebody has knocked so far; not those of `start`, which say nothing."""
+        return (self.root / "sshd.log").read_text().count("Connection from") - self._own
+
+    def run(self, command: str) -> str:
+        """Run a command line there as ``trainer``, in a login's environment; its output."""
+        config = self.root / "config"
+        config.write_text(self.ssh_files()["config"].replace("~/.ssh/key", str(self.root / "key")))
+        options = ["-F", str(config), "-o", "StrictHostKeyChecking=no", "-o", "UserKnownHostsFile=/dev/null"]
+        done = subprocess.run(
+            ["ssh", *options, "login", f"bash -lc {shlex.quote(command)}"],
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=60,
+        )
+        self._own += 1
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout.split("hours left.\n", 1)[1]
 
     def processes(self) -> list[str]:
         """Command lines of what runs on it, sshd's listener aside."""
