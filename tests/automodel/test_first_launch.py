@@ -79,7 +79,7 @@ def test_one_process_trains_and_the_model_is_on_disk(notebook: Kernel, whole: Ce
 
 def test_what_the_cell_shows_is_clean_and_stands_by_itself(notebook: Kernel, whole: Cell) -> None:
     assert "\r" not in whole.text + whole.html
-    assert "step 39 | epoch 0 | loss" in whole.text
+    assert "step 39 | epoch 0 | loss" in whole.text + whole.html
     assert "COMPLETED" in whole.text
     assert "COMPLETED" in whole.html
     assert "image/svg+xml" in whole.html or "<svg" in whole.html

@@ -84,7 +84,7 @@ class Kernel:
                 cell.error, cell.traceback = (content["ename"], content["evalue"]), content["traceback"]
             elif kind == "status" and content["execution_state"] == "idle":
                 return cell
-            if until and re.search(until, cell.text):
+            if until and re.search(until, cell.text + cell.html):
                 return cell
 
     def run(self, code: str, timeout: float = TIMEOUT) -> Cell:
