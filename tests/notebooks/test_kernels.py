@@ -109,31 +109,31 @@ BAD = [
     ("%%automodel_launch\nrecipe: x\nrecipe: y\n", "DocumentError", "line 3, column 1"),
     ("%%automodel_launch\nrecipe: [x\n", "DocumentError", "line"),
     ("%%automodel_launch\n- a\n- b\n", "DocumentError", "line 2"),
-    ("%%automodel_launch\nrecipe: some.Recipe\n---\nrecipe: y\n", "DocumentError", "line 3"),
-    ("%%automodel_launch\n\trecipe: some.Recipe\n", "DocumentError", "line 2"),
-    ("%%automodel_launch slurm\ninteractive: {gpus: 0}\nrecipe: some.Recipe\n", "LaunchError", "line 2, column 1"),
-    ("%%automodel_launch\nslurm: {nodes: 1}\nskypilot: {cloud: aws}\nrecipe: some.Recipe\n", "LaunchError", "two launcher sections"),
-    ("%%automodel_launch\ninteractive: {nproc_per_nod: 2}\nrecipe: some.Recipe\n", "LaunchError", "did you mean `nproc_per_node`"),
-    ("%%automodel_launch\ninteractive: {nproc_per_node: two}\nrecipe: some.Recipe\n", "LaunchError", "line 2, column 31"),
+    ("%%automodel_launch\nrecipe: a.B\n---\nrecipe: y\n", "DocumentError", "line 3"),
+    ("%%automodel_launch\n\trecipe: a.B\n", "DocumentError", "line 2"),
+    ("%%automodel_launch slurm\ninteractive: {gpus: 0}\nrecipe: a.B\n", "LaunchError", "line 2, column 1"),
+    ("%%automodel_launch\nslurm: {nodes: 1}\nskypilot: {cloud: aws}\nrecipe: a.B\n", "LaunchError", "two launcher sections"),
+    ("%%automodel_launch\ninteractive: {nproc_per_nod: 2}\nrecipe: a.B\n", "LaunchError", "did you mean `nproc_per_node`"),
+    ("%%automodel_launch\ninteractive: {nproc_per_node: two}\nrecipe: a.B\n", "LaunchError", "line 2, column 31"),
     (
-        "%%automodel_launch\ninteractive:\n  env_vars: {HF_TOKEN: hf_" + "a1B2" * 8 + "cd}\nrecipe: some.Recipe\n",
+        "%%automodel_launch\ninteractive:\n  env_vars: {HF_TOKEN: hf_" + "a1B2" * 8 + "cd}\nrecipe: a.B\n",
         "LaunchError",
         "${HF_TOKEN}",
     ),
     (
-        '%%automodel_launch\ninteractive:\n  env_vars: {A: "${NOT_SET_ANYWHERE}"}\nrecipe: some.Recipe\n',
+        '%%automodel_launch\ninteractive:\n  env_vars: {A: "${NOT_SET_ANYWHERE}"}\nrecipe: a.B\n',
         "LaunchError",
         "NOT_SET_ANYWHERE",
     ),
-    ("%%automodel_launch\ninteractive: {nproc_per_node: {{ nope }}}\nrecipe: some.Recipe\n", "DocumentError", "nope"),
-    ("%%automodel_launch\ninteractive: {python: /no/python}\nrecipe: some.Recipe\n", "LaunchError", "no program `/no/python`"),
-    ("%%automodel_launch\ninteractive: {chdir: /no/such}\nrecipe: some.Recipe\n", "LaunchError", "no directory /no/such"),
+    ("%%automodel_launch\ninteractive: {nproc_per_node: {{ nope }}}\nrecipe: a.B\n", "DocumentError", "nope"),
+    ("%%automodel_launch\ninteractive: {python: /no/python}\nrecipe: a.B\n", "LaunchError", "no program `/no/python`"),
+    ("%%automodel_launch\ninteractive: {chdir: /no/such}\nrecipe: a.B\n", "LaunchError", "no directory /no/such"),
     ("%automodel_launch -c no_such.yaml", "LaunchError", "cannot read no_such.yaml"),
     ("%automodel_launch -c .", "LaunchError", "cannot read"),
     ("%automodel_launch -c x --set foo", "UsageError", "--set a.b=value"),
     ("%automodel_launch --profile nope -c good.yaml", "LaunchError", "no profile 'nope'"),
     ("%automodel_launch -c good.yaml 'quote", "UsageError", "quot"),
-    ("%automodel_attach nope", "JobNotFoundError", "%automodel_jobs"),
+    ("%automodel_attach nope", "JobNotFoundError", "%automodel_"),
     ("%automodel_new slrm", "LaunchError", "did you mean slurm"),
     ("%automodel_cancel", "UsageError", "job"),
 ]
@@ -141,7 +141,7 @@ BAD = [
 
 @pytest.mark.parametrize(("code", "name", "words"), BAD, ids=[f"{i}" for i in range(len(BAD))])
 def test_a_mistake_is_one_line_and_leaves_nothing(notebook: Kernel, place: Path, code: str, name: str, words: str) -> None:
-    (place / "good.yaml").write_text("recipe: some.Recipe\n")
+    (place / "good.yaml").write_text("recipe: a.B\n")
     before = sorted(path.name for path in place.iterdir()), notebook.value("len(am.jobs())")
     shown = notebook.run(code)
     assert shown.error, f"no error; shown: {shown.text}"
@@ -153,7 +153,7 @@ def test_a_mistake_is_one_line_and_leaves_nothing(notebook: Kernel, place: Path,
 
 
 def test_all_mistakes_are_told_at_once(notebook: Kernel) -> None:
-    shown = notebook.run("%%automodel_launch\ninteractive:\n  nproc_per_node: x\n  gpuz: 1\n  device: tpu\nrecipe: some.Recipe\n")
+    shown = notebook.run("%%automodel_launch\ninteractive:\n  nproc_per_node: x\n  gpuz: 1\n  device: tpu\nrecipe: a.B\n")
     assert shown.error
     for line in ("line 3", "line 4", "line 5"):
         assert line in shown.error[1]
@@ -169,7 +169,9 @@ def test_dry_run_touches_nothing_and_shows_what_a_launch_writes(notebook: Kernel
 
 def test_names_from_the_notebook_fill_the_section_only(notebook: Kernel) -> None:
     notebook.ok("count, word = 2, 'a: {b}'")
-    body = "interactive:\n  nproc_per_node: {{ count }}\n  env_vars: {W: {{ word }}}\nrecipe: some.Recipe\nname: '{{ count }} ${count}'\n"
+    body = (
+        "interactive:\n  nproc_per_node: {{ count }}\n  env_vars: {W: {{ word }}}\nrecipe: a.B\nname: '{{ count }} ${count}'\n"
+    )
     shown = notebook.ok(f"%%automodel_launch -n\n{body}")
     assert "--nproc-per-node=2" in shown.text
     assert "W=a: {b}" in shown.text
