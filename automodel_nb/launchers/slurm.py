@@ -59,10 +59,13 @@ class SlurmLauncher:
         except UnreachableError as error:
             return self._taken_after_all(str(error), directory, extra)
         except OSError as error:
-            raise SubmissionError(f"sbatch cannot be run: {error.strerror}") from None
+            finding = Finding(
+                "sbatch-refused", "error", f"sbatch cannot be run: {error.strerror}", fix=_from_a_login_node(environ)
+            )
+            raise SubmissionError([finding]) from None
         if done.returncode and perhaps_taken(done.stderr):
             return self._taken_after_all(one_line(done.stderr), directory, extra)
-        return _submission(plan, done, "", extra)
+        return _submission(plan, done, "", extra, environ)
 
     def _submit_there(
         self,
@@ -176,15 +179,29 @@ class SlurmLauncher:
         return _unsure(host, why, extra)
 
 
-def _submission(plan: Plan, done: Completed, host: str, extra: Mapping[str, str | bool]) -> Submission:
+def _submission(
+    plan: Plan, done: Completed, host: str, extra: Mapping[str, str | bool], environ: Mapping[str, str] | None = None
+) -> Submission:
     if done.returncode == 127 and host:
         raise SubmissionError(f"there is no `sbatch` on {host}: {one_line(done.stderr)}")
     if done.returncode and unreachable(done.stderr):
         raise SubmissionError(f"Slurm does not answer: {one_line(done.stderr)}")
+    if done.returncode and "Access/permission denied" in done.stderr and environ is not None:
+        message = f"Slurm takes no jobs from this machine: {one_line(done.stderr)}"
+        raise SubmissionError([Finding("sbatch-refused", "error", message, "slurm.host", fix=_from_a_login_node(environ))])
     if done.returncode:
         raise SubmissionError([_refused(plan, done.stderr)])
     id, cluster, message = parse_submission(done.stdout, done.stderr)
     return Submission(id, cluster, host, message, extra)
+
+
+def _from_a_login_node(environ: Mapping[str, str]) -> Fix:
+    """What to do where this machine cannot submit, as often the node of a notebook that itself is a Slurm job."""
+    inside, login = environ.get("SLURM_JOB_ID"), environ.get("SLURM_SUBMIT_HOST")
+    if inside and login:
+        words = f"this notebook runs inside job {inside}, which was submitted on {login}: add `host: {login}`"
+        return Fix(words, "slurm.host", login)
+    return Fix("launch by ssh from a login node: add `host: NAME`", "slurm.host")
 
 
 def _unsure(host: hosts.SshHost, why: str, extra: Mapping[str, str | bool]) -> Submission:

@@ -67,7 +67,7 @@ class RemoteLog:
         with self._lock:
             if time.monotonic() >= self._next_look:
                 self._look()
-            while (have := self._have()) is not None and have <= offset < self._size and limit and not self.silent:
+            while (have := self._have()) is not None and have < min(self._size, offset + limit) and not self.silent:
                 if offset - have > CHUNK:  # somebody wants the end of a long log
                     return self._directly(offset, limit)
                 self._fetch(have)

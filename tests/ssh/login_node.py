@@ -29,6 +29,7 @@ exec /usr/sbin/sshd -D -f {root}/sshd_config -E {root}/sshd.log
 _CONFIG = """
 Port {port}
 ListenAddress 127.0.0.1
+ListenAddress {bridge}
 HostKey {root}/host_key
 PidFile none
 UsePAM no
@@ -83,8 +84,14 @@ class LoginNode:
     def configure(self, **options: str) -> None:
         """Write sshd's configuration, with options changed; in force from the next start."""
         self._options = options
-        lines = dict(line.split(" ", 1) for line in _CONFIG.format(port=self.port, root=self.root).split("\n") if line)
-        self._write("sshd_config", "".join(f"{name} {value}\n" for name, value in {**lines, **options}.items()))
+        lines = _CONFIG.format(port=self.port, root=self.root, bridge=self.bridge).strip().splitlines()
+        kept = [line for line in lines if line.split()[0] not in options]
+        self._write("sshd_config", "\n".join([*kept, *(f"{name} {value}" for name, value in options.items())]) + "\n")
+
+    @property
+    def bridge(self) -> str:
+        """Its address on the nodes' network; a laptop takes the loopback's."""
+        return f"10.213.{100 + self.lab.number}.1"
 
     def start(self) -> LoginNode:
         """Switch it on, and wait until it answers."""
@@ -124,17 +131,17 @@ class LoginNode:
         self.stop()
         shutil.rmtree(self.root, ignore_errors=True)
 
-    def ssh_files(self, *, known: bool = True) -> dict[str, str]:
+    def ssh_files(self, *, known: bool = True, address: str = "127.0.0.1") -> dict[str, str]:
         """A user's ``~/.ssh`` that reaches it as ``login`` and ``guest``."""
         host = "\n".join(
-            f"Host {alias}\n  HostName 127.0.0.1\n  Port {self.port}\n  User {user}\n  IdentityFile ~/.ssh/key\n"
+            f"Host {alias}\n  HostName {address}\n  Port {self.port}\n  User {user}\n  IdentityFile ~/.ssh/key\n"
             for alias, user in (("login", "trainer"), ("guest", "guest"))
         )
         key = " ".join((self.root / "host_key.pub").read_text().split()[:2])
         return {
             "config": host,
             "key": (self.root / "key").read_text(),
-            "known_hosts": f"[127.0.0.1]:{self.port} {key}\n" if known else "",
+            "known_hosts": f"[{address}]:{self.port} {key}\n" if known else "",
         }
 
     def connections(self) -> int:

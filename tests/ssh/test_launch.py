@@ -130,7 +130,8 @@ def test_ssh_is_killed(am: Laptop, login: LoginNode) -> None:
         """
         import re, signal, subprocess
         from automodel_nb.hosts.connection import control_path
-        check = subprocess.run(["ssh", "-O", "check", "-o", f"ControlPath={control_path('login')}", "login"], capture_output=True)
+        option = f"ControlPath={control_path('login')}"
+        check = subprocess.run(["ssh", "-O", "check", "-o", option, "login"], capture_output=True)
         os.kill(int(re.search(rb"pid=(\\d+)", check.stderr)[1]), signal.SIGKILL)
         for channel in hosts.host("login")._channels.values(): channel._process.kill()
         """
