@@ -189,8 +189,10 @@ class AutomodelMagics(Magics):
         self._show(job, stay=args.wait or (job.method == "interactive" and not args.detach))
 
     def _plan(self, args: argparse.Namespace, cell: str) -> Plan:
+        from automodel_nb import hosts
         from automodel_nb.api import plan_from, plan_of
 
+        hosts.again()  # a host that refused us is tried once more, since a user asks
         if args.base and args.config:
             raise UsageError("--from and -c both say where the recipe is: leave one out")
         common: dict[str, Any] = {
