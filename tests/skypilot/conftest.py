@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -51,10 +51,13 @@ def work(sky_lab: SkyLab, request: pytest.FixtureRequest) -> Path:
     return path
 
 
-@pytest.fixture
-def launched(sky_lab: SkyLab) -> Iterator[Callable[[str], None]]:
-    """Take clusters down that the test names, whatever became of it."""
-    names: list[str] = []
-    yield names.append
-    for name in names:
-        sky_lab.sky("down", "-y", name, check=False)
+@pytest.fixture(autouse=True)
+def _nothing_left_on_the_nodes(request: pytest.FixtureRequest) -> Iterator[None]:
+    """A test that fails leaves no cluster to the next one."""
+    yield
+    if "sky_lab" in request.fixturenames:
+        lab: SkyLab = request.getfixturevalue("sky_lab")
+        if lab.slurm("squeue", "-h"):
+            lab.sky("jobs", "cancel", "--all", "-y", check=False)
+            lab.sky("down", "--all", "-y", check=False)
+            lab.slurm("scancel", "-u", "root")

@@ -18,14 +18,14 @@ import socket
 import subprocess
 import sys
 import sysconfig
-import tempfile
 import textwrap
 import time
 import urllib.error
 import urllib.request
 from pathlib import Path
+from typing import IO
 
-from tests.skypilot.lab_files import CATALOG, CURL, SKY_CONFIG, SLURM_CONF, SSH_CLUSTER, SSHD_CONFIG, UV
+from tests.skypilot.lab_files import CATALOG, CURL, SKY_CONFIG, SLURM_CONF, SSH_CLUSTER, SSHD_CONFIG, UV, new_root
 
 HERE = Path(__file__).parent
 VENV = Path(sys.prefix)
@@ -73,6 +73,7 @@ class SkyLab:
         self.server = server
         self.root = Path()
         self.ports: dict[str, int] = {}
+        self._lock: IO[str] | None = None
         self._init: subprocess.Popen[bytes] | None = None
 
     @property
@@ -113,14 +114,9 @@ class SkyLab:
         """For `squeue` and `scancel` on this lab's Slurm."""
         return {"PATH": "/usr/bin:/bin", "SLURM_CONF": str(self.root / "slurm/slurm.conf")}
 
-    @property
-    def endpoint(self) -> str:
-        """The API server's address."""
-        return f"http://127.0.0.1:{self.ports['api']}"
-
     def up(self) -> SkyLab:
         """Start everything; wait until both nodes are idle and the API server answers."""
-        self.root = Path(tempfile.mkdtemp(prefix="automodel-nb-sky-", dir="/var/tmp"))
+        self.root, self._lock = new_root()
         try:
             self._write()
             env = {
@@ -131,7 +127,10 @@ class SkyLab:
                 "SSHD_PORT": str(self.ports["sshd"]),
             }
             env |= self.aws_env | {"AWS_PORT": str(self.ports["aws"])}
-            env |= {"PYTHONPATH": str(HERE / "server_patch"), "SKYLAB_NETWORK_CHECK": f"{self.endpoint}/api/health"}
+            env |= {
+                "PYTHONPATH": str(HERE / "server_patch"),
+                "SKYLAB_NETWORK_CHECK": f"http://127.0.0.1:{self.ports['api']}/api/health",
+            }
             if not self.server:
                 del env["SKYPILOT_API_SERVER_LOCAL_PORT"]
             namespace = ["unshare", "--mount", "--pid", "--fork", "--mount-proc", "--kill-child"]
@@ -156,7 +155,10 @@ class SkyLab:
                 os.killpg(self._init.pid, signal.SIGKILL)
             self._init.wait()
             self._init = None
-        shutil.rmtree(self.root, ignore_errors=True)
+        if self._lock is not None:
+            shutil.rmtree(self.root, ignore_errors=True)
+            self._lock.close()
+            self._lock = None
 
     def __enter__(self) -> SkyLab:
         return self.up()
@@ -179,7 +181,7 @@ class SkyLab:
 
     def _healthy(self) -> bool:
         try:
-            with urllib.request.urlopen(f"{self.endpoint}/api/health", timeout=2) as answer:
+            with urllib.request.urlopen(f"http://127.0.0.1:{self.ports['api']}/api/health", timeout=2) as answer:
                 return bool(answer.status == 200)
         except (urllib.error.URLError, OSError):
             return False

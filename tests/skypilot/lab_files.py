@@ -1,4 +1,31 @@
-"""Files of the lab, as text to be filled in."""
+"""Files of the lab: its directory, which is removed where its owner was killed, and texts to be filled in."""
+
+from __future__ import annotations
+
+import fcntl
+import shutil
+import tempfile
+from pathlib import Path
+from typing import IO
+
+PARENT, PREFIX = Path("/var/tmp"), "automodel-nb-sky-"
+
+
+def new_root() -> tuple[Path, IO[str]]:
+    """A new directory, and the lock that says that its lab lives; those of labs that live no longer are removed."""
+    for old in PARENT.glob(f"{PREFIX}*/lock"):
+        try:
+            with open(old) as lock:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                shutil.rmtree(old.parent, ignore_errors=True)
+        except OSError:
+            continue  # its lab lives, or another one removes it now
+    root = Path(tempfile.mkdtemp(prefix=PREFIX, dir=PARENT))
+    held = open(root / "starting", "w")  # noqa: SIM115 - held as long as the lab is up
+    fcntl.flock(held, fcntl.LOCK_EX)
+    (root / "starting").rename(root / "lock")  # there is no moment at which it is there and free
+    return root, held
+
 
 SSHD_CONFIG = """
     ListenAddress 127.0.0.1

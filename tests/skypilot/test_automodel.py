@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import ast
+import threading
 import time
 from pathlib import Path
 
@@ -15,18 +15,24 @@ from tests.skypilot.recipes import automodel_cell
 
 pytestmark = [pytest.mark.skypilot, pytest.mark.automodel, pytest.mark.timeout(420)]
 
-WATCH = """
-import time, automodel_nb as am
-job, seen, start = am.attach("last"), [], time.monotonic()
-while not job.state.final and time.monotonic() < start + 300:
-    now = (job.state.value, len(job.metrics()))
-    if not seen or seen[-1][1:] != now:
-        seen.append((round(time.monotonic() - start), *now))
-    time.sleep(0.5)
-print(seen)
-print(job.state, job.reason, job.exit_code)
-print(len(job.metrics()), job.cluster)
-"""
+
+class Watching(threading.Thread):
+    """Looks at a job's log while it grows.
+
+    Attributes:
+        steps: each number of training steps that it was seen with.
+    """
+
+    def __init__(self, work: Path) -> None:
+        super().__init__(daemon=True)
+        self.work = work
+        self.steps: set[int] = set()
+        self.over = threading.Event()
+
+    def run(self) -> None:
+        while not self.over.wait(0.3):
+            for path in self.work.glob("automodel_jobs/*/output.log"):
+                self.steps.add(len(losses(path.read_text())))
 
 
 def test_two_nodes_and_a_kernel_that_dies_during_the_launch(
@@ -49,23 +55,26 @@ def test_two_nodes_and_a_kernel_that_dies_during_the_launch(
         first.kill()
 
     second = Kernel(kernel_env, work)
+    watching = Watching(work)
+    watching.start()
     try:
-        ran = second.run(WATCH, timeout=330)
+        said = "print(job.state, job.reason, job.exit_code)\nprint(len(job.metrics()), job.cluster)"
+        ran = second.run(f"import automodel_nb as am\njob = am.attach('last')\njob.wait(300)\n{said}", timeout=330)
+        watching.over.set()
         assert ran.error == "", ran.traceback
-        seen, ended, counts = ran.text.strip().splitlines()
-        assert ended == "COMPLETED  0", ran.text
-        live = {points for _, state, points in ast.literal_eval(seen) if state == "RUNNING"}
-        assert len(live) > 3, seen  # the log came while it was running, not at its end
+        ended, counts = ran.text.strip().splitlines()
+        assert ended == "COMPLETED  0", ran.text + second.run("print(job.log())").text
+        assert len(watching.steps) > 4, watching.steps  # the log came while it was running, not at its end
         points, cluster = counts.split()
         assert int(points) >= 24
         log = next(work.glob("automodel_jobs/*/output.log")).read_text()
         assert "World size: 4" in log
         assert [step for step, _ in losses(log)] == list(range(24))
         assert "\x1b" not in log
-        # a third look, from the beginning, finds the log as it is: streams of two kernels do not get mixed up
         down = second.run(f"from automodel_nb.launchers.skypilot import down\ndown({cluster!r})", timeout=120)
         assert down.error == "", down.traceback
     finally:
+        watching.over.set()
         second.kill()
     assert cluster not in sky_lab.sky("status")
     assert sky_lab.slurm("squeue", "-h", check=True) == ""
