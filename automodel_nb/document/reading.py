@@ -20,8 +20,8 @@ from automodel_nb.errors import DocumentError
 
 MAX_CHARACTERS = 64 * 1024
 """Longest text that is read: thirty times a usual recipe, and still read within a second."""
-MAX_EXPANDED = 100_000
-"""Nodes of the document with every alias written out; a few lines of nested aliases can make billions."""
+MAX_VALUES = 10_000
+"""Nodes of the document with every alias written out: a few lines of nested aliases can make billions."""
 
 
 @dataclass(frozen=True)
@@ -166,13 +166,9 @@ class _Reading:
 
     def _grow(self, size: int, index: int) -> None:
         self.expanded += size
-        if self.expanded > MAX_EXPANDED:
-            raise self.mistake(
-                "alias-bomb",
-                f"aliases up to here write out more than {MAX_EXPANDED} values",
-                index,
-                "write the values out, or use fewer aliases",
-            )
+        if self.expanded > MAX_VALUES:
+            code, fix = ("alias-bomb", "use fewer aliases") if size > 1 else ("too-large", "put data into files")
+            raise self.mistake(code, f"the text up to here holds more than {MAX_VALUES} values", index, fix)
 
     def _scalar(self, event: yaml.ScalarEvent, head: int | None) -> Use:
         start, end = _span(event)

@@ -69,10 +69,8 @@ MISTAKES = [
     ),
     ("a: " + "[" * 60_000, "line 1, column 68: more than 64 levels, one in another (nest less)"),
     ("? " * 30_000, "line 1, column 129: more than 64 levels, one in another (nest less)"),
-    (
-        BOMB,
-        "line 6, column 10: aliases up to here write out more than 100000 values (write the values out, or use fewer aliases)",
-    ),
+    (BOMB, "line 5, column 10: the text up to here holds more than 10000 values (use fewer aliases)"),
+    ("a: [" + "1," * 30_000, "line 1, column 19999: the text up to here holds more than 10000 values (put data into files)"),
     ("a: " + "x" * MAX_CHARACTERS, "the text has 65539 characters, 65536 are read (put data into files)"),
 ]
 
