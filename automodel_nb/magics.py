@@ -88,11 +88,10 @@ class AutomodelMagics(Magics):
             raise UsageError(f"--as {args.bind}: that is no variable's name")
         plan = self._plan(args, cell)
         if args.dry_run:
-            from automodel_nb.showing import plan_view
             from automodel_nb.views import preview_html, preview_text
             from automodel_nb.widgets.display import Output
 
-            view: Any = plan_view(plan)
+            view: Any = plan.view
             Output().show(preview_html(**view), preview_text(**view))
             return
         from automodel_nb.api import launch
@@ -187,6 +186,19 @@ class AutomodelMagics(Magics):
         if args.bind:
             self.shell.user_ns[args.bind] = job
         self._show(job, stay=args.wait or (job.method == "interactive" and not args.detach))
+
+    @no_var_expand
+    @magic_arguments("%automodel_doctor")
+    @line_magic
+    def automodel_doctor(self, line: str) -> None:
+        """Say what is here, and what each launch method still lacks, with the command that mends it."""
+        from automodel_nb.api import doctor
+        from automodel_nb.views.health import health_html, health_text
+        from automodel_nb.widgets.display import Output
+
+        _parse(self.automodel_doctor, line)
+        report = doctor()
+        Output().show(health_html(report), health_text(report))
 
     def _plan(self, args: argparse.Namespace, cell: str) -> Plan:
         from automodel_nb import hosts

@@ -5,12 +5,11 @@ from __future__ import annotations
 import getpass
 import time
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from automodel_nb.job.handle import Job
 from automodel_nb.job.session import session
-from automodel_nb.plan import Plan
 from automodel_nb.states import JobState
 from automodel_nb.views import esc, jobs_html, jobs_text
 from automodel_nb.views.model import CardData, Failure, JobRow
@@ -122,18 +121,6 @@ def last_lines(job: Job, number: int) -> list[str]:
         if index or not start:  # the first may be the end of a line
             kept.extend(text for text in clean(line.text) if text.strip())
     return [job.mask(text) for text in kept]
-
-
-def plan_view(plan: Plan) -> Mapping[str, object]:
-    """Arguments for `views.preview_html` and `views.preview_text`."""
-    return {
-        "files": plan.files,
-        "command": plan.command,
-        "submit": plan.submit,
-        "environment": {name: str(value) for name, value in plan.environment.items()},
-        "findings": plan.findings,
-        "diff": plan.diff,
-    }
 
 
 def _failure(job: Job) -> Failure | None:

@@ -49,7 +49,8 @@ def card_html(card: CardData) -> str:
         _values("What was launched", card.config, card.command),
         _foot(card),
     ]
-    style = f"{FONT};font-size:13px;line-height:1.5;max-width:760px;border:{LINE};border-radius:8px;padding:14px 18px"
+    looks = f"{FONT};font-size:13px;line-height:1.5;max-width:760px;overflow-wrap:anywhere"
+    style = f"{looks};border:{LINE};border-radius:8px;padding:14px 18px"
     return tag("div", "".join(parts), style, role="group", aria_label=f"Job {card.name}, {card.state.value}")
 
 
