@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from automodel_nb.findings import Finding
-from automodel_nb.interpolation import EnvTemplate, env_value, expand
+from automodel_nb.findings import Finding, Fix
+from automodel_nb.interpolation import EnvTemplate, env_value, expand, literal_token
 from automodel_nb.planning.there import There
 
 #: Shell by design: what `$` means there, the job's shell decides.
 SHELL_FIELDS = {"command", "pre_commands", "setup"}
 #: Values that travel by name, and the variable that carries each.
 SECRET_FIELDS = {"hf_token": "HF_TOKEN", "wandb_key": "WANDB_API_KEY"}
+_SECRETS_GO = Fix("take it out; secrets go into env_vars, as ${VAR}, and the shell reads $VAR")
 
 
 def expand_section(
@@ -50,10 +51,21 @@ def expand_section(
             fields[name] = value
         elif name in SHELL_FIELDS:
             fields[name] = value
+            findings += _typed_tokens(value, f"{method}.{name}")
         else:
             fields[name], found = _expanded(value, known, f"{method}.{name}")
             findings += found
     return fields, environment, findings
+
+
+def _typed_tokens(value: Any, field: str) -> list[Finding]:
+    """Shell text is left alone, but a token typed into it would stand in the script for all to read."""
+    lines = value if isinstance(value, list) else [value]
+    return [
+        Finding("literal-secret", "error", "a token is written here itself", field, *_line_and_column(line), _SECRETS_GO)
+        for line in lines
+        if isinstance(line, str) and literal_token(line)
+    ]
 
 
 def _expanded(value: Any, environ: Mapping[str, str], field: str) -> tuple[Any, list[Finding]]:
@@ -63,7 +75,7 @@ def _expanded(value: Any, environ: Mapping[str, str], field: str) -> tuple[Any, 
     if isinstance(value, list):
         items = [_expanded(item, environ, f"{field}.{index}") for index, item in enumerate(value)]
         return [item for item, _ in items], [found for _, all_ in items for found in all_]
-    if not isinstance(value, str) or "$" not in value:
+    if not isinstance(value, str) or ("$" not in value and not literal_token(value)):
         return value, []
     text, findings = expand(value, environ, field=field, **_place(value))
     replace = getattr(value, "replaced", None)  # a Scalar keeps its place
@@ -71,4 +83,9 @@ def _expanded(value: Any, environ: Mapping[str, str], field: str) -> tuple[Any, 
 
 
 def _place(value: object) -> dict[str, Any]:
-    return {"line": getattr(value, "line", None), "column": getattr(value, "column", None)}
+    line, column = _line_and_column(value)
+    return {"line": line, "column": column}
+
+
+def _line_and_column(value: object) -> tuple[int | None, int | None]:
+    return getattr(value, "line", None), getattr(value, "column", None)

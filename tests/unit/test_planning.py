@@ -143,6 +143,18 @@ def test_secrets_print_as_names(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "value-of-the-token" not in repr(plan)
 
 
+@pytest.mark.parametrize("field", ["command: echo {}", "pre_commands: [echo {}]", "job_name: {}"])
+def test_a_typed_token_is_refused_wherever_it_stands(field: str) -> None:
+    """Case C14."""
+    token = "hf_" + "aB3d" * 8 + "xy"
+    try:
+        found = preview("device: cpu, " + field.format(token)).errors
+    except LaunchError as error:
+        found = error.findings
+    assert "literal-secret" in [finding.code for finding in found]
+    assert token not in repr(found)
+
+
 def test_the_job_does_not_get_the_kernels_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     """Case C04: what a surrounding Slurm job set reaches nothing."""
     for name in ("SLURM_JOB_ID", "SLURM_CPU_BIND", "SBATCH_PARTITION", "PMIX_RANK", "MASTER_PORT", "MINE"):
