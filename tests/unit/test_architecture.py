@@ -24,7 +24,7 @@ FLOORS = [
     ["launchers"],
     ["planning"],
     ["job", "views"],
-    ["api", "health", "showing"],
+    ["api", "health", "showing", "editing"],
     ["widgets"],
     ["magics"],
 ]
