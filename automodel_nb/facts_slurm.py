@@ -19,6 +19,7 @@ FRESH = 120.0  # seconds for which an answer is taken
 TIMEOUT = 3.0  # seconds for each command
 _PARTITIONS = ("scontrol", "show", "partition", "-o")
 _NODES = ("sinfo", "-h", "-e", "-o", "%R|%D|%c|%m|%G|%f")
+_IDLE = ("sinfo", "-h", "-o", "%R|%A")
 _SRUN = ("srun", "--help")
 
 
@@ -54,6 +55,7 @@ class Partition:
         max_seconds: longest time limit, default_seconds: that of a job without one; None for no limit (or none set).
         max_nodes: most nodes of one job; None for no limit.
         total_nodes: nodes it has.
+        idle_nodes: of them, those that nothing runs on; None where that is not known.
         accounts, qos: that may use it; None for all.
         up: whether it takes and starts jobs.
         groups: its nodes.
@@ -66,6 +68,7 @@ class Partition:
     default_seconds: int | None = None
     max_nodes: int | None = None
     total_nodes: int = 0
+    idle_nodes: int | None = None
     accounts: frozenset[str] | None = None
     qos: frozenset[str] | None = None
     groups: tuple[NodeGroup, ...] = ()
@@ -79,11 +82,13 @@ class ClusterFacts:
         partitions: by name.
         accounts: of this user; None where there is no accounting, or it does not say.
         pyxis: whether srun knows container images; None where that is not known.
+        qos: that this user may ask for; None where it is not known.
     """
 
     partitions: Mapping[str, Partition]
     accounts: frozenset[str] | None = None
     pyxis: bool | None = None
+    qos: frozenset[str] | None = None
 
     def of(self, names: str | None) -> list[Partition] | None:
         """The partitions that a job would go to: those named, else the default one; None where one is not known."""
@@ -121,21 +126,33 @@ def forget() -> None:
 def _ask(host: hosts.Host) -> ClusterFacts | None:
     try:
         user = host.environ.get("USER") or getpass.getuser()
-        commands = (_PARTITIONS, _NODES, ("sacctmgr", "-nP", "show", "assoc", f"user={user}", "format=account"), _SRUN)
+        associations_of = ("sacctmgr", "-nP", "show", "assoc", f"user={user}", "format=account,qos")
+        commands = (_PARTITIONS, _NODES, associations_of, _SRUN, _IDLE)
         answers = host.run_all(commands, timeout=TIMEOUT)
     except UnreachableError:
         return None
-    partitions, nodes, associations, srun = (done.stdout if done and not done.returncode else None for done in answers)
+    partitions, nodes, associations, srun, idle = (done.stdout if done and not done.returncode else None for done in answers)
     if partitions is None:
         return None
-    accounts = frozenset(filter(None, (line.strip() for line in (associations or "").splitlines())))
-    return ClusterFacts(
-        parse_partitions(partitions, nodes or ""), accounts or None, None if srun is None else "--container-image" in srun
-    )
+    accounts, qos = parse_associations(associations or "")
+    pyxis = None if srun is None else "--container-image" in srun
+    return ClusterFacts(parse_partitions(partitions, nodes or "", idle or ""), accounts or None, pyxis, qos or None)
 
 
-def parse_partitions(scontrol: str, sinfo: str) -> dict[str, Partition]:
-    """Out of ``scontrol show partition -o`` and ``sinfo -h -e -o '%R|%D|%c|%m|%G|%f'`` (Slurm 20.02 and later)."""
+def parse_associations(sacctmgr: str) -> tuple[frozenset[str], frozenset[str]]:
+    """Accounts, and QOS, of ``sacctmgr -nP show assoc format=account,qos``: ``lab|normal,high`` on each line."""
+    rows = [line.strip().partition("|") for line in sacctmgr.splitlines()]
+    return frozenset(row[0] for row in rows if row[0]), frozenset(name for row in rows for name in row[2].split(",") if name)
+
+
+def parse_partitions(scontrol: str, sinfo: str, idle: str = "") -> dict[str, Partition]:
+    """Out of ``scontrol show partition -o``, ``sinfo -h -e -o '%R|%D|%c|%m|%G|%f'`` (Slurm 20.02 and later), and for the idle
+    nodes ``sinfo -h -o '%R|%A'``.
+    """
+    free: dict[str, int] = {}
+    for line in idle.splitlines():
+        partition, _, counts = line.strip().partition("|")
+        free[partition] = free.get(partition, 0) + _number(counts.partition("/")[2])
     groups: dict[str, list[NodeGroup]] = {}
     for line in sinfo.splitlines():
         fields = line.strip().split("|")
@@ -159,6 +176,7 @@ def parse_partitions(scontrol: str, sinfo: str) -> dict[str, Partition]:
             default_seconds=_seconds(values.get("DefaultTime", "")),
             max_nodes=_number(values["MaxNodes"]) if values.get("MaxNodes", "").isdigit() else None,
             total_nodes=_number(values.get("TotalNodes", "0")),
+            idle_nodes=free.get(name),
             accounts=_names(values.get("AllowAccounts", "ALL")),
             qos=_names(values.get("AllowQos", "ALL")),
             groups=tuple(groups.get(name, ())),

@@ -8,7 +8,7 @@ from __future__ import annotations
 import difflib
 import os
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import lru_cache
 from typing import Any
@@ -46,6 +46,17 @@ def explain(plan: Plan, environ: Mapping[str, str] = os.environ) -> Explained:
         name: [tuple(field for field in order if (name, number) in made[field]) for number in range(len(lines))]
         for name, lines in before.items()
     }
+
+
+def trials(
+    plan: Plan, field: str, texts: Iterable[str], environ: Mapping[str, str] = os.environ
+) -> Iterator[tuple[str, Parts]]:
+    """The launch with each of these texts in one field; those that the field does not take are left out."""
+    parts = assemble(plan.request, environ).parts
+    for text in texts:
+        config, _ = configs.read(plan.method, {field: text})
+        if config is not None:
+            yield text, _variant(parts, field, getattr(config, field))
 
 
 def _changed(before: list[str], after: list[str]) -> Iterator[int]:
