@@ -1,5 +1,6 @@
 # make demo   all set-up, then a real tiny AutoModel training launched from a notebook cell
 # make test   all set-up, all tests (those against Slurm, SkyPilot and Chromium where `make apt` has been run, as root)
+# make test-sky  the tests against a real SkyPilot (root): not in `make test` yet
 # make soak   the same tests with full counts: hours
 # make check  format, lint, types, import directions: seconds
 # make lab    JupyterLab on the notebooks
@@ -15,14 +16,18 @@ LOCK := requirements/automodel-cpu.txt
 export OMP_NUM_THREADS ?= 1
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: demo test soak check lab bench apt clean
+.PHONY: demo test test-sky soak check lab bench apt clean
 .DELETE_ON_ERROR:
 
 demo: .venv/demo .demo/tiny
 	@$(BIN)/python tools/demo.py notebooks/01_first_launch.ipynb .demo
 
 test: .venv/dev
-	$(BIN)/pytest -m "not soak" $(PYTEST_OPTIONS)
+	$(BIN)/pytest -m "not soak and not skypilot" $(PYTEST_OPTIONS)
+
+# the real SkyPilot: a lab of its own (root, some minutes); not part of `make test` yet
+test-sky: .venv/dev
+	$(BIN)/pytest -m "skypilot" tests/skypilot $(PYTEST_OPTIONS)
 
 soak: .venv/dev
 	SOAK=1 $(BIN)/pytest $(PYTEST_OPTIONS)

@@ -36,7 +36,7 @@ class Case:
 CASES = {
     "success": Case("true", ("COMPLETED",), "", exit_code=0),
     "exit": Case("exit 3", ("FAILED",), "exit code 3", exit_code=3),
-    "one of two nodes": Case("sleep 1; exit $SLURM_NODEID", ("FAILED",), "exit code", {"nodes": 2, "nodelist": "n[1-2]"}),
+    "one of two nodes": Case("sleep 1; exit $SLURM_NODEID", ("FAILED",), "", {"nodes": 2, "nodelist": "n[1-2]"}),
     "crash": Case("bash -c 'kill -SEGV $$'", ("FAILED",), "killed by signal 11 (SIGSEGV)", exit_code=139),
     "scancel": Case("sleep 300", ("CANCELLED",), "cancelled"),
     "scancel, saves": Case(SAVES, ("CANCELLED",), "cancelled"),
