@@ -84,9 +84,9 @@ def mistake(text: str) -> Finding:
 
 @pytest.mark.parametrize(("text", "line"), MISTAKES, ids=[text[:24] for text, _ in MISTAKES])
 def test_a_mistake_is_one_line_within_a_second(text: str, line: str) -> None:
-    start = time.perf_counter()
+    start = time.process_time()
     assert str(mistake(text)) == line
-    assert time.perf_counter() - start < 1
+    assert time.process_time() - start < 1
 
 
 def test_a_mistake_names_its_file() -> None:
@@ -176,6 +176,6 @@ def test_a_usual_recipe_is_read_fast() -> None:
     text = "".join(
         f"section_{i}:\n  _target_: some.module.Class\n  lr: 1e-5 # tuned\n  betas: [0.9, 0.95]\n" for i in range(30)
     )
-    start = time.perf_counter()
+    start = time.process_time()
     Document.parse(text)
-    assert time.perf_counter() - start < 0.3
+    assert time.process_time() - start < 0.3
