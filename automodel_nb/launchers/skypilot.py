@@ -62,9 +62,10 @@ class SkyPilotLauncher:
         """See `Launcher.poll`. Also keeps each job's log streaming into its directory."""
         if not jobs:
             return {}
-        answers = call(lambda sky: _ask(sky, jobs), timeout=90)
-        seen: dict[str, Observation] = {}
-        for job in jobs:
+        seen = {job.id: known for job in jobs if (known := logs.running(job)) is not None}
+        asked = [job for job in jobs if job.id not in seen]
+        answers = call(lambda sky: _ask(sky, asked), timeout=90) if asked else {}
+        for job in asked:
             observation = answers.get(job.id)
             if observation is None:
                 continue
@@ -74,6 +75,7 @@ class SkyPilotLauncher:
     def stop(self, job: JobRef, how: Stop) -> None:
         """See `Launcher.stop`. The cluster stays, with what is on its disks, until it has been idle for long enough."""
         name = job.submission.cluster
+        logs.saw(job, None)
         if job.submission.extra.get("managed"):
             _tolerant(lambda sky: sky.get(sky.jobs.cancel(name=name)))
             return
@@ -195,6 +197,7 @@ def _with_log(job: JobRef, observation: Observation) -> Observation:
         return observation
     follower = logs.follow(job)
     if not observation.state.final:
+        logs.saw(job, observation if observation.state is JobState.RUNNING else None)
         return observation
     if not follower.finished():
         words = "it has ended; the rest of its log is on the way"

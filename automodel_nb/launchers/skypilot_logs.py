@@ -19,10 +19,12 @@ from typing import Any
 from automodel_nb.launchers.base import JobRef
 from automodel_nb.launchers.skypilot_client import require_server, sdk
 from automodel_nb.launchers.skypilot_errors import first_line, plain
+from automodel_nb.states import Observation
 
 _RETRY = 5.0  # seconds until a broken stream is asked for again
 _SHORT_WAIT = 2.0  # seconds that a question for the state may take longer because the job has just ended
 _LONG_WAIT = 90.0  # seconds that a stream may take in all; a managed job's ends up to 30 s after the job
+_TRUSTED = 60.0  # seconds for which an open stream stands for a running job
 _HEAD = 512  # bytes by which a stream is recognised
 # what the client says of its own: a tree of hints, a spinner, the end that the state tells
 _CHATTER = re.compile(r"\s*(?:[├└│⚙📋✓⠀-⣿]|Job finished|D \d\d-\d\d )|\s*\(Ctrl-C|To (?:cancel|stream|view|stop|log) ")
@@ -40,6 +42,30 @@ def follow(job: JobRef) -> Follower:
             follower = _followers[job.id] = Follower(job)
             follower.start()
         return follower
+
+
+def running(job: JobRef) -> Observation | None:
+    """The job as it was last seen, where its stream still runs and so does it; None where SkyPilot is to be asked.
+
+    A question to a cluster's queue starts Python on its head node through ssh, seconds of work. A stream ends with its job.
+    Managed jobs are always asked about: one question is for all of them, and their streams run on through a recovery.
+    """
+    if job.submission.extra.get("managed"):
+        return None
+    with _lock:
+        follower = _followers.get(job.id)
+    if follower is None or follower.complete or not follower.is_alive():
+        return None
+    seen, when = follower.seen
+    return seen if seen is not None and time.monotonic() - when < _TRUSTED else None
+
+
+def saw(job: JobRef, observation: Observation | None) -> None:
+    """Remember for `running` what SkyPilot said of a job; None makes it ask again."""
+    with _lock:
+        follower = _followers.get(job.id)
+    if follower is not None:
+        follower.seen = (observation, time.monotonic())
 
 
 def clean(line: str) -> str | None:
@@ -64,6 +90,7 @@ class Follower(threading.Thread):
     Attributes:
         complete: the stream came to its end.
         problem: why it broke off last; empty where it did not.
+        seen: what SkyPilot last said of the job while it ran, and when (monotonic seconds).
     """
 
     def __init__(self, job: JobRef) -> None:
@@ -71,6 +98,7 @@ class Follower(threading.Thread):
         self.job = job
         self.complete = False
         self.problem = ""
+        self.seen: tuple[Observation | None, float] = (None, 0.0)
         self._since = time.monotonic()
         self._over = threading.Event()
 
@@ -81,6 +109,7 @@ class Follower(threading.Thread):
                 write(self.job.paths.log, _stream(self.job))
             except Exception as error:  # the network, the server, a cluster that is not up yet: the state tells, not the log
                 self.problem = first_line(str(error)) or type(error).__name__
+                self.seen = (None, 0.0)
                 self._over.wait(_RETRY)
             else:
                 self.complete = True

@@ -49,7 +49,7 @@ def missing() -> str | None:
     """Why a lab cannot start here, in one line; None where it can."""
     for program in ("sky", "uv"):
         if not (VENV / "bin" / program).exists():
-            return f"the SkyPilot tests need a Python that has SkyPilot ({program} is not in {VENV}/bin): make test-skypilot"
+            return f"the SkyPilot tests need a Python that has SkyPilot ({program} is not in {VENV}/bin): make test-sky"
     if os.geteuid():
         return "the SkyPilot lab needs root, for mount and process namespaces"
     absent = [

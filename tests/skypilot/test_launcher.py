@@ -47,6 +47,7 @@ def until(condition: Callable[[], object], timeout: float, what: str) -> None:
         time.sleep(1)
 
 
+@pytest.mark.timeout(480)
 def test_values_arrive_a_failure_is_told_a_job_is_cancelled_and_clusters_end(
     sky_lab: SkyLab, kernel: Kernel, work: Path
 ) -> None:

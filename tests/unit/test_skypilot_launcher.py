@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import sys
 import threading
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -12,10 +14,11 @@ import pytest
 
 from automodel_nb.launchers import skypilot_logs as logs
 from automodel_nb.launchers import skypilot_states as states
+from automodel_nb.launchers.base import JobRef, Submission
 from automodel_nb.launchers.skypilot_client import muted
 from automodel_nb.launchers.skypilot_clusters import Cluster, forgotten
 from automodel_nb.launchers.skypilot_errors import Explained, explain
-from automodel_nb.states import SKYPILOT_STATES, JobState
+from automodel_nb.states import SKYPILOT_STATES, JobState, Observation
 
 
 def raised(name: str, text: str, base: type[Exception] = Exception) -> Exception:
@@ -231,6 +234,42 @@ def test_another_stream_is_put_behind_what_is_there(tmp_path: Path) -> None:
     logs.write(path, ["same", "first", "second"])
     logs.write(path, ["same", "after the recovery"])  # a managed job on another cluster
     assert path.read_text().splitlines() == ["same", "first", "second", "same", "after the recovery"]
+
+
+def test_an_open_stream_stands_for_a_running_job(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    ends, breaks = threading.Event(), threading.Event()
+
+    def stream(job: JobRef) -> Iterator[str]:
+        yield "a line"
+        while not ends.wait(0.01):
+            if breaks.is_set() and job.id == "broken":
+                raise ConnectionError("the server went away")
+
+    monkeypatch.setattr(logs, "_stream", stream)
+    monkeypatch.setattr(logs, "_RETRY", 60.0)
+    running = Observation(JobState.RUNNING)
+    whole, broken = (JobRef(name, tmp_path, Submission("x", cluster="x"), 0.0) for name in ("whole", "broken"))
+    for job in (whole, broken):
+        assert logs.running(job) is None  # nothing is followed yet
+        logs.follow(job)
+        assert logs.running(job) is None  # nothing was said yet
+        logs.saw(job, running)
+        assert logs.running(job) is running
+    breaks.set()
+    wait_until(lambda: logs.running(broken) is None)
+    assert logs.running(whole) is running
+    ends.set()
+    wait_until(lambda: logs.follow(whole).complete)
+    assert logs.running(whole) is None
+    assert logs.follow(broken).problem == "the server went away"
+    logs.follow(broken)._over.set()
+
+
+def wait_until(condition: Callable[[], object]) -> None:
+    end = time.monotonic() + 10
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.01)
 
 
 def test_forgotten_clusters() -> None:
