@@ -248,5 +248,13 @@ class AutomodelMagics(Magics):
 
 
 def load_ipython_extension(ipython: Any) -> None:
-    """Register the magics."""
+    """Register the magics, and what Tab proposes for them."""
+    from automodel_nb.widgets.completer import install
+
     ipython.register_magics(AutomodelMagics)
+    install(ipython, {name: _options(magic) for name, magic in vars(AutomodelMagics).items() if hasattr(magic, "parser")})
+
+
+def _options(magic: Any) -> list[str]:
+    """The options of a magic's line."""
+    return [option for action in magic.parser._actions for option in action.option_strings]

@@ -1,5 +1,1 @@
-"""The form's model: a document edited field by field or as text, two ways, without a screen."""
-
-from automodel_nb.editing.form import Form
-
-__all__ = ["Form"]
+"""The form without a screen: a document edited field by field or as text (`form`); what Tab proposes (`completion`)."""

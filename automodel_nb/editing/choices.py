@@ -8,14 +8,10 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from automodel_nb import facts_slurm, hosts
-from automodel_nb.checks import cluster as cluster_rules
-from automodel_nb.checks.facts import Facts
 from automodel_nb.editing.controls import span
 from automodel_nb.errors import AutomodelError
 from automodel_nb.facts_slurm import ClusterFacts, Partition
 from automodel_nb.interpolation.environment import looks_secret
-from automodel_nb.plan import Plan
-from automodel_nb.planning.explaining import trials
 
 CLOUDS = ("aws", "gcp", "azure", "lambda", "kubernetes", "nebius", "oci", "runpod")
 ACCELERATORS = ("H100:8", "H200:8", "B200:8", "A100-80GB:8", "A100:8", "L40S:8", "L4:1")
@@ -60,23 +56,6 @@ def choices(name: str, facts: ClusterFacts | None, environ: Mapping[str, str] = 
         return tuple(Choice(variable, "set in this kernel") for variable in sorted(environ) if looks_secret(variable))
     of_cluster = _of_cluster(name, facts) if facts else []
     return (*of_cluster, *(Choice(word) for word in KNOWN.get(name, ())))
-
-
-def with_problems(found: Iterable[Choice], field: str, plan: Plan | None, facts: ClusterFacts | None) -> tuple[Choice, ...]:
-    """The choices with what cannot work marked: each is tried on the plan, by the rules that a launch is checked with."""
-    found = tuple(found)
-    if plan is None or facts is None or plan.method != "slurm" or not found:
-        return found
-    known = Facts(cluster=facts)
-    problems: dict[str, str] = {}
-    for value, parts in trials(plan, field, [choice.value for choice in found]):
-        rules = (rule for rule in cluster_rules.RULES if rule.severity == "error")
-        problems[value] = next((problem.message for rule in rules for problem in rule.find(parts, known)), "")
-    return tuple(Choice(choice.value, choice.note, problems.get(choice.value, "")) for choice in found)
-
-
-#: Fields that the cluster limits, so that one choice of them can work and another cannot.
-LIMITED = ("partition", "account", "qos", "constraint")
 
 
 def _of_cluster(name: str, facts: ClusterFacts) -> list[Choice]:

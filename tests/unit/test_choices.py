@@ -7,7 +7,8 @@ import threading
 import pytest
 
 import automodel_nb as am
-from automodel_nb.editing.choices import Choice, Cluster, choices, with_problems
+from automodel_nb.editing.choices import Choice, Cluster, choices
+from automodel_nb.editing.trying import with_problems
 from automodel_nb.facts_slurm import ClusterFacts, parse_associations, parse_partitions
 
 from .checking import SCONTROL, SINFO

@@ -9,8 +9,9 @@ import pytest
 import automodel_nb as am
 from automodel_nb import profiles
 from automodel_nb.api import plan_of
-from automodel_nb.editing import Form, cells
+from automodel_nb.editing import cells
 from automodel_nb.editing.fields import FieldState
+from automodel_nb.editing.form import Form
 from automodel_nb.errors import LaunchError
 from automodel_nb.plan import METHODS
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from automodel_nb import configs
 from automodel_nb.document.nodes import Leaf, Table
-from automodel_nb.editing import Form
+from automodel_nb.editing.form import Form
 from automodel_nb.editing.state import spliced
 from automodel_nb.errors import LaunchError
 from automodel_nb.plan import METHODS
