@@ -30,9 +30,11 @@ if TYPE_CHECKING:
     from automodel_nb.job.handle import Job as Job
     from automodel_nb.plan import Plan as Plan
     from automodel_nb.states import JobState as JobState
+    from automodel_nb.widgets.form.view import form as form
 
 _HOME = {
     "attach": "api",
+    "form": "widgets.form.view",
     "doctor": "api",
     "jobs": "api",
     "launch": "api",

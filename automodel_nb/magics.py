@@ -114,6 +114,25 @@ class AutomodelMagics(Magics):
         self.shell.set_next_input(f"%%automodel_launch {method}\n{template(method)}", replace=False)
 
     @no_var_expand
+    @magic_arguments("%automodel_form")
+    @argument("source", nargs="?", help="a recipe's file, or a launch method to begin from its template")
+    @argument("--as", dest="bind", metavar="NAME", help="bind the form to this variable")
+    @line_magic
+    def automodel_form(self, line: str) -> None:
+        """Show a form to launch from: fields and YAML, either of which can be edited; it writes a cell, or launches itself."""
+        from automodel_nb.plan import METHODS
+        from automodel_nb.widgets.form.view import form
+
+        args = _parse(self.automodel_form, line)
+        if args.bind and not args.bind.isidentifier():
+            raise UsageError(f"--as {args.bind}: that is no variable's name")
+        source = args.source
+        made = form(source if source is None or source in METHODS else Path(source))
+        if args.bind:
+            self.shell.user_ns[args.bind] = made
+        made.show()
+
+    @no_var_expand
     @magic_arguments("%automodel_jobs")
     @argument("--all", action="store_true", help="more than the newest 50")
     @line_magic

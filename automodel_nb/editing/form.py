@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -108,7 +108,11 @@ class Form:
     @property
     def fields(self) -> tuple[FieldState, ...]:
         """The fields of the chosen method."""
-        return field_states(self.state, self.inherited, self.findings)
+        return self.fields_with(self.findings)
+
+    def fields_with(self, findings: Iterable[Finding]) -> tuple[FieldState, ...]:
+        """The fields, with these findings beside them: those of an earlier plan, while a new one is made."""
+        return field_states(self.state, self.inherited, findings)
 
     # --- edits ---
 

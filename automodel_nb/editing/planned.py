@@ -39,7 +39,8 @@ class Planned:
         if not self.errors:
             return ""
         first, more = self.errors[0], len(self.errors) - 1
-        return first.message + (f" (and {more} more error{'s' if more > 1 else ''})" if more else "")
+        where = f"line {first.line}: " if first.field is None and first.line else ""
+        return where + first.message + (f" (and {more} more error{'s' if more > 1 else ''})" if more else "")
 
 
 def plan_state(state: State, namespace: Mapping[str, Any] | None) -> Planned:
@@ -83,3 +84,14 @@ def summary(plan: Plan) -> str:
 def _size(nodes: int, processes: int) -> str:
     total = f" = {nodes * processes} workers" if nodes > 1 else ""
     return f"{nodes} node{'s' if nodes > 1 else ''} × {processes} process{'es' if processes > 1 else ''}{total}"
+
+
+def cost(plan: Plan) -> str:
+    """What it costs an hour, where SkyPilot's catalog on this machine knows; empty elsewhere. Loads SkyPilot."""
+    if not isinstance(plan.config, SkyPilotConfig):
+        return ""
+    from automodel_nb.launchers.skypilot_prices import catalogs, price_of
+
+    price = price_of(plan.config) if catalogs() else None
+    hourly = price.hourly(use_spot=plan.config.use_spot) if price else None
+    return f"{hourly:.2f} $ an hour" if hourly is not None else ""

@@ -15,7 +15,7 @@ from typing import Any
 
 from IPython import get_ipython
 
-from automodel_nb.widgets.display import Output, in_notebook
+from automodel_nb.widgets.display import Output, in_notebook, in_slots
 
 _FRONT = Path(__file__).with_name("front")
 # joined to one module, for anywidget takes one; each uses the ones before it
@@ -60,7 +60,7 @@ class Live:
 
 def live_beside(kind: str, key: str, heard: Heard) -> Live | None:
     """A live view for the running cell; None where the packages are missing or no browser shows this kernel's outputs."""
-    if not in_notebook() or not _in_browser() or _widget_class() is None:
+    if not in_notebook() or not (in_slots() or in_browser()) or _widget_class() is None:
         return None
     return Live(kind, key, heard)
 
@@ -75,7 +75,7 @@ def static(key: str, html: str, log: str = "") -> str:
     return f'<div class="amnb-static-{key}">{html}<div class="amnb-static-log-{key}">{log}</div></div>'
 
 
-def _in_browser() -> bool:
+def in_browser() -> bool:
     """False for nbclient, papermill and consoles: a front end with cells says which one it runs."""
     parent = get_ipython().kernel.get_parent("shell") or {}
     return bool(parent.get("metadata", {}).get("cellId"))
