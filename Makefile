@@ -25,9 +25,16 @@ demo: .venv/demo .demo/tiny
 test: .venv/dev
 	$(BIN)/pytest -m "not soak and not skypilot" $(PYTEST_OPTIONS)
 
-# the real SkyPilot: a lab of its own (root, some minutes); not part of `make test` yet
-test-sky: .venv/dev
-	$(BIN)/pytest -m "skypilot" tests/skypilot $(PYTEST_OPTIONS)
+# the real SkyPilot: a lab of its own (root, a quarter of an hour), a Python of its own, since its pins differ from
+# JupyterLab's; not part of `make test` yet
+test-sky: .venv/dev .lab/sky/venv/ready
+	.lab/sky/venv/bin/python -m pytest -m skypilot tests/skypilot $(PYTEST_OPTIONS)
+
+.lab/sky/venv/ready: tests/skypilot/requirements.txt
+	@echo "installing SkyPilot into .lab/sky/venv"
+	@$(PYTHON) -m venv .lab/sky/venv
+	@.lab/sky/venv/bin/pip install --quiet --requirement $<
+	@touch $@
 
 soak: .venv/dev
 	SOAK=1 $(BIN)/pytest $(PYTEST_OPTIONS)
