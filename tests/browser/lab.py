@@ -92,7 +92,7 @@ def _wait_for(address: str, process: subprocess.Popen[bytes], log: Path) -> None
     raise RuntimeError(f"the server did not start:\n{log.read_text()[-3000:]}")
 
 
-_APP = "(window.jupyterapp || window.jupyterlab)"
+APP = "(window.jupyterapp || window.jupyterlab)"
 
 
 class Notebook:
@@ -121,7 +121,7 @@ class Notebook:
         # the toolbar shows "idle" before the kernel is connected, and a cell that is run then is lost
         self.page.wait_for_function(
             f"""async () => {{
-                const panel = {_APP}?.shell.currentWidget;
+                const panel = {APP}?.shell.currentWidget;
                 if (!panel?.sessionContext) return false;
                 await panel.revealed; await panel.sessionContext.ready;
                 const kernel = panel.sessionContext.session?.kernel;
@@ -137,7 +137,7 @@ class Notebook:
         """Add a cell at the end and run it; a locator of that cell."""
         index = self.page.evaluate(
             f"""source => {{
-                const app = {_APP}, notebook = app.shell.currentWidget.content;
+                const app = {APP}, notebook = app.shell.currentWidget.content;
                 notebook.model.sharedModel.addCell({{cell_type: 'code', source}});
                 notebook.activeCellIndex = notebook.widgets.length - 1;
                 notebook.deselectAll();
@@ -157,7 +157,7 @@ class Notebook:
     def wait_for_cell(self, index: int, timeout: float = 60_000) -> None:
         """Wait until a cell has run."""
         self.page.wait_for_function(
-            f"i => ({_APP}.shell.currentWidget.content.widgets[i].model.executionState ?? 'idle') === 'idle'",
+            f"i => ({APP}.shell.currentWidget.content.widgets[i].model.executionState ?? 'idle') === 'idle'",
             arg=index,
             timeout=timeout,
             polling=50,
@@ -165,7 +165,7 @@ class Notebook:
 
     def command(self, name: str, **arguments: object) -> None:
         """Start one of JupyterLab's commands, without waiting for its end (a dialog would hold it)."""
-        self.page.evaluate(f"([name, given]) => {{ {_APP}.commands.execute(name, given); }}", [name, arguments])
+        self.page.evaluate(f"([name, given]) => {{ {APP}.commands.execute(name, given); }}", [name, arguments])
 
     def interrupt(self) -> None:
         """The stop button."""
@@ -173,12 +173,12 @@ class Notebook:
 
     def restart(self) -> None:
         """A new kernel, as after a crash."""
-        self.page.evaluate(f"async () => {{ await {_APP}.shell.currentWidget.sessionContext.session.kernel.restart(); }}")
+        self.page.evaluate(f"async () => {{ await {APP}.shell.currentWidget.sessionContext.session.kernel.restart(); }}")
         self.wait_for_kernel()
 
     def save(self) -> None:
         """Write the file, and wait until it is written."""
-        self.page.evaluate(f"async () => {{ await {_APP}.shell.currentWidget.context.save(); }}")
+        self.page.evaluate(f"async () => {{ await {APP}.shell.currentWidget.context.save(); }}")
 
 
 @contextlib.contextmanager

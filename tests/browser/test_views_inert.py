@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator
 from dataclasses import fields, replace
 from typing import Any
@@ -16,7 +15,6 @@ from automodel_nb.views.html import image
 from automodel_nb.views.model import CardData, Failure, JobRow
 from automodel_nb.watching.points import MetricPoint
 from automodel_nb.watching.progress import Progress
-from tests.conftest import require
 from tests.unit.views_samples import NOON, training
 
 pytestmark = pytest.mark.browser
@@ -80,20 +78,9 @@ def views(text: str) -> Iterator[str]:
     yield image(curve_svg(points), text, 100)
 
 
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    chromium = shutil.which("chromium")
-    require(chromium, "chromium is not installed; text is proven inert in a real browser")
-    playwright = pytest.importorskip("playwright.sync_api")
-    with playwright.sync_playwright() as started:
-        running = started.chromium.launch(executable_path=chromium, args=["--no-sandbox", "--disable-gpu", "--disable-quic"])
-        yield running
-        running.close()
-
-
-def visit(browser: Any, body: str) -> tuple[int, list[str], Any]:
+def visit(chromium: Any, body: str) -> tuple[int, list[str], Any]:
     """How often hit() ran, what was fetched, and the page, after everything in it was opened, hovered, focused and clicked."""
-    page = browser.new_page()
+    page = chromium.new_page()
     fetched: list[str] = []
     page.on("request", lambda request: fetched.append(request.url) if not request.url.startswith("data:") else None)
     page.on("popup", lambda _: fetched.append("popup"))
@@ -109,16 +96,16 @@ def visit(browser: Any, body: str) -> tuple[int, list[str], Any]:
     return page.evaluate("hits"), fetched, page
 
 
-def test_the_sentinel_works(browser: Any) -> None:
-    hits, fetched, page = visit(browser, '<img src="http://192.0.2.1/x" onerror="hit()"><b onclick="hit()">x</b>')
+def test_the_sentinel_works(chromium: Any) -> None:
+    hits, fetched, page = visit(chromium, '<img src="http://192.0.2.1/x" onerror="hit()"><b onclick="hit()">x</b>')
     page.close()
     assert hits == 2
     assert fetched == ["http://192.0.2.1/x"]
 
 
-def test_nothing_runs_nothing_is_fetched_and_everything_is_shown(browser: Any) -> None:
+def test_nothing_runs_nothing_is_fetched_and_everything_is_shown(chromium: Any) -> None:
     body = "".join(view.encode("utf-8").decode() for payload in PAYLOADS for view in views(payload))
-    hits, fetched, page = visit(browser, body)
+    hits, fetched, page = visit(chromium, body)
     assert hits == 0
     assert fetched == []
     tags = set(page.evaluate("[...new Set([...document.querySelectorAll('main *')].map(e => e.tagName.toLowerCase()))]"))

@@ -1,0 +1,21 @@
+"""Getting about without a mouse."""
+
+from __future__ import annotations
+
+from typing import Any
+
+_NAME = """() => {
+  const e = document.activeElement;
+  return e?.getAttribute('aria-label') ?? e?.labels?.[0]?.innerText ?? e?.innerText ?? '';
+}"""
+
+
+def tab_to(page: Any, name: str, at_most: int = 150) -> None:
+    """Press Tab until what is so named has the focus."""
+    seen = []
+    for _ in range(at_most):
+        page.keyboard.press("Tab")
+        seen.append(page.evaluate(_NAME).strip())
+        if seen[-1] == name:
+            return
+    raise AssertionError(f"Tab never came to {name!r}: {seen}")
