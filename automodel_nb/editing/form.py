@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from automodel_nb import api
+from automodel_nb.document import SECTIONS
 from automodel_nb.document import Path as DocumentPath
 from automodel_nb.editing import cells, sections
 from automodel_nb.editing.fields import FieldState, Inherited, field_states, inherited
@@ -18,7 +19,7 @@ from automodel_nb.editing.opening import method_of, opened
 from automodel_nb.editing.planned import Planned, plan_state
 from automodel_nb.editing.sheet import Sheet
 from automodel_nb.editing.state import Refused, State, spliced
-from automodel_nb.editing.writing import Keys, keys_of, removed, written
+from automodel_nb.editing.writing import Keys, as_typed, keys_of, removed, written
 from automodel_nb.errors import DocumentError, LaunchError
 from automodel_nb.findings import Finding, Fix
 from automodel_nb.job.handle import Job
@@ -151,7 +152,8 @@ class Form:
     def apply(self, fix: Fix) -> None:
         """Do what a finding's fix says, where it says it in a way that a click can do."""
         if fix.field is not None and fix.value is not None:
-            self.set(tuple(re.sub(r"\[(\d+)\]", r".\1", fix.field).split(".")), fix.value)
+            keys = tuple(re.sub(r"\[(\d+)\]", r".\1", fix.field).split("."))
+            self.set(keys, fix.value if keys[0] in SECTIONS else as_typed(fix.value))
 
     def write(self, text: str, *, step: object = None) -> None:
         """Take the text of the YAML pane; one that cannot be read leaves the fields as they are."""

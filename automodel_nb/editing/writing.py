@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -31,6 +32,15 @@ def keys_of(path: Path) -> Keys:
     if method and len(keys) > 2 and any(doc.name == keys[1] and doc.kind == "list" for doc in fields(method)):
         return (*keys[:2], *(int(key) if str(key).isdecimal() else key for key in keys[2:]))
     return keys
+
+
+def as_typed(text: str) -> str | bool | int | float:
+    """What a recipe holds where `text` is typed into it: a number and true are not text there."""
+    try:
+        value = json.loads(text)
+    except ValueError:
+        return text
+    return value if isinstance(value, bool | int | float) else text
 
 
 def written(sheet: Sheet, keys: Keys, value: object, below: Mapping[str, Inherited], *, remove: bool = False) -> Sheet:

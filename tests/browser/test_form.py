@@ -46,6 +46,12 @@ def test_by_keyboard_alone(notebook: Notebook) -> None:
     tab_to(page, "Processes")
     page.keyboard.press("ArrowUp")
     page.keyboard.press("ArrowUp")
+    tab_to(page, "Environment")
+    page.keyboard.press("Enter")
+    form.get_by_role("button", name="+ Command").wait_for()
+    tab_to(page, "+ Command")
+    page.keyboard.press("Enter")
+    page.keyboard.type("echo first")
     form.locator(".amnb-line.amnb-changed").first.wait_for()
     tab_to(page, "To cell")
     page.keyboard.press("Enter")
@@ -92,6 +98,7 @@ def test_two_ways(notebook: Notebook) -> None:
     text.fill("slurm:\n  nodes: 5 # two\n  account: mine\nrecipe: x\n")
     page.wait_for_function("e => e.value === '5'", arg=form.get_by_label("Nodes", exact=True).element_handle())
     assert form.get_by_label("Account", exact=True).input_value() == "mine"
+    page.wait_for_timeout(1100)  # what is typed after a pause is undone by itself
     text.fill("slurm:\n  nodes: [\n")
     form.get_by_text("The fields show the last text that could be read").wait_for()
     assert form.get_by_label("Nodes", exact=True).input_value() == "5"
@@ -109,7 +116,7 @@ def test_findings_stand_beside_their_field_and_a_click_mends_them(notebook: Note
     form = shown(notebook, "am.form('slurm')")
     form.get_by_label("Time limit", exact=True).fill("four hours")
     form.locator("[data-field=time] .amnb-error").get_by_text("is not a time limit").wait_for()
-    launch = form.get_by_role("button", name="Launch")
+    launch = form.get_by_role("button", name="Launch", exact=True)
     assert launch.get_attribute("aria-disabled") == "true"
     form.get_by_text("Cannot be launched:").wait_for()
     form.get_by_label("Time limit", exact=True).fill("1-04")
@@ -118,7 +125,7 @@ def test_findings_stand_beside_their_field_and_a_click_mends_them(notebook: Note
     form.get_by_role("button", name="write 128").click()
     form.get_by_role("tab", name="YAML").click()
     notebook.page.wait_for_function(
-        "e => e.value.includes('global_batch_size: 128 ')", arg=form.get_by_label("YAML", exact=True).element_handle()
+        "e => e.value.includes('global_batch_size: 128')", arg=form.get_by_label("YAML", exact=True).element_handle()
     )
 
 
@@ -143,7 +150,7 @@ def test_what_is_typed_stays_text(notebook: Notebook, hostile: str) -> None:
     form.get_by_role("tab", name="YAML").click()
     assert notebook.page.evaluate("window.hacked") is None
     assert form.locator("img").count() == 0
-    assert form.get_by_role("button", name="Launch").get_attribute("aria-disabled") == "true"
+    assert form.get_by_role("button", name="Launch", exact=True).get_attribute("aria-disabled") == "true"
     assert notebook.problems == []
 
 
@@ -171,7 +178,7 @@ def test_secrets_by_name(notebook: Notebook, lab: Lab) -> None:
     )
     form.get_by_label("Hugging Face token", exact=True).fill(TOKEN)
     notebook.page.keyboard.press("Tab")
-    form.get_by_text("that is a token itself").wait_for()
+    form.get_by_text("that is a token itself").first.wait_for()
     assert TOKEN not in value(notebook, "k.yaml")
     notebook.save()
     saved = (lab.root / "test_form.ipynb").read_text()
@@ -206,6 +213,8 @@ def test_tab_completes_in_a_cell(notebook: Notebook) -> None:
     editor.click()
     notebook.page.keyboard.press("Control+End")
     notebook.page.keyboard.press("Tab")
+    notebook.page.locator(".jp-Completer-item", has_text="ntasks_per_node: ").first.wait_for()
+    notebook.page.keyboard.press("Enter")
     notebook.page.wait_for_function(
         f"{APP}.shell.currentWidget.content.widgets.at(-1).model.sharedModel.source.endsWith('ntasks_per_node: ')"
     )
@@ -227,6 +236,7 @@ def test_reloaded_it_goes_on_and_a_dead_kernel_leaves_its_text(notebook: Noteboo
     assert "after reload" in value(notebook, "r.yaml")
     notebook.save()
     notebook.restart()
-    cell.locator("[class^=amnb-form-static]").wait_for(state="visible")
+    cell.get_by_text("The kernel that held this form is gone").wait_for()
     assert "after reload" in cell.inner_text()
+    assert not form.get_by_label("Job name", exact=True).is_visible()
     assert "Error displaying widget" not in cell.inner_text()

@@ -13,6 +13,7 @@ from automodel_nb.editing import cells
 from automodel_nb.editing.fields import FieldState
 from automodel_nb.editing.form import Form
 from automodel_nb.errors import LaunchError
+from automodel_nb.findings import Fix
 from automodel_nb.plan import METHODS
 
 RECIPE = "recipe: TrainFinetuneRecipeForNextTokenPrediction\n"
@@ -254,6 +255,12 @@ def test_a_fix_is_one_step() -> None:
     assert finding.fix is not None
     form.apply(finding.fix)
     assert field(form, "env_vars").value == {"HF_TOKEN": "${HF_TOKEN}"}
+
+
+def test_a_fix_in_the_recipe_writes_a_number() -> None:
+    form = Form(SLURM + RECIPE)
+    form.apply(Fix("write 128", "step_scheduler.global_batch_size", "128"))
+    assert "global_batch_size: 128\n" in form.yaml
 
 
 def test_a_plan_made_for_an_older_state_is_not_taken() -> None:

@@ -18,6 +18,7 @@ class FormFront {
     this.session = Math.random().toString(36).slice(2); // steps of two pages are not the same steps
     model.on("change", () => this.draw());
     model.on("msg:custom", (message) => this.hear(message));
+    model.on("comm_live_update", () => this.lose());
     this.timer = setInterval(() => this.watch(), 500);
   }
 
@@ -131,6 +132,18 @@ class FormFront {
     element.replaceChildren(view.root);
     view.update();
     return view;
+  }
+
+  /** The kernel was restarted or is gone, and hears nothing: the text stays, to be taken along. */
+  lose() {
+    const mounts = [...document.getElementsByClassName(`amnb-form-${this.key}`)];
+    clearInterval(this.timer);
+    for (const view of this.views) view.root.remove();
+    this.views.clear();
+    for (const mount of mounts) {
+      mount.replaceChildren(h("div", { class: "amnb-form amnb-lost" }, h("div", {}, "The kernel that held this form is gone. To go on, run the cell again. What it held:"), h("pre", {}, this.cellText)));
+    }
+    forms.delete(this.key);
   }
 
   end() {

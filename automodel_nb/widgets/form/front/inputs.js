@@ -1,14 +1,18 @@
 // Inputs that send what is typed, and never lose a letter to an answer that comes late.
 
 const PAUSE = 150; // ms without a letter before what is typed is sent
+const BREATH = 1000; // ms without a letter after which the next one begins a step of its own, to be undone by itself
 
 /** Ties a text control to a value of the kernel's. `write(text, step)` sends it and returns the message's number. */
 class Bound {
   constructor(form, input, write, whenDone = false) {
     Object.assign(this, { form, input, write });
     this.sent = 0;
-    input.addEventListener("focus", () => { this.step = form.newStep(); });
+    this.typed = 0;
+    input.addEventListener("focus", () => { this.typed = 0; });
     input.addEventListener("input", () => {
+      if (Date.now() - this.typed > BREATH) this.step = form.newStep();
+      this.typed = Date.now();
       clearTimeout(this.timer);
       this.form.pending.add(this);
       if (!whenDone) this.timer = setTimeout(() => this.flush(), PAUSE);
