@@ -59,7 +59,7 @@ def test_by_keyboard_alone(notebook: Notebook) -> None:
     cell = sources(notebook)[-1]
     assert cell.startswith("%%automodel_launch interactive\ninteractive:\n")
     assert 'job_name: "typed by hand"' in cell or "job_name: typed by hand" in cell
-    assert "nproc_per_node: 2" in cell or "nproc_per_node: 1" in cell
+    assert "nproc_per_node: 2" in cell
     index = len(sources(notebook)) - 1
     page.evaluate(
         f"i => {{ const n = {APP}.shell.currentWidget.content; n.activeCellIndex = i; n.mode = 'command'; n.node.focus(); }}",

@@ -57,7 +57,8 @@ function stepping(input) {
   input.setAttribute("inputmode", "numeric");
   input.addEventListener("keydown", (event) => {
     const by = { ArrowUp: 1, ArrowDown: -1 }[event.key];
-    const from = input.value.trim() === "" ? Number(input.placeholder) : Number(input.value);
+    const empty = input.value.trim() === "";
+    const from = empty ? Number(input.placeholder) || 0 : Number(input.value); // an example (e.g. 8) is not a default
     if (!by || !Number.isInteger(from)) return;
     event.preventDefault();
     input.value = String(Math.max(0, from + by));
