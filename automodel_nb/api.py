@@ -205,9 +205,10 @@ def plan_from(which: str, text: str, method: str | None = None, **options: Any) 
 def read_text(path: Path) -> str:
     """A file's text, ends of lines as they are. Raises LaunchError where it cannot be read."""
     try:
-        return path.expanduser().read_bytes().decode("utf-8")
-    except UnicodeDecodeError:
-        raise LaunchError([Finding("file", "error", f"{path} is not UTF-8 text")]) from None
+        return path.expanduser().read_bytes().decode("utf-8")  # what AutoModel reads
+    except UnicodeDecodeError as error:
+        line, utf8 = error.object.count(b"\n", 0, error.start) + 1, Fix("save it as UTF-8")
+        raise LaunchError([Finding("encoding", "error", "it is not UTF-8", None, line, 1, utf8, str(path))]) from None
     except OSError as error:
         fix = Fix(f"the path is taken from {os.getcwd()}") if not path.is_absolute() else None
         raise LaunchError([Finding("file", "error", f"cannot read {path}: {error.strerror}", fix=fix)]) from None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Any, Literal
 
 Severity = Literal["error", "warning", "hint"]
 _ORDER: dict[str, int] = {"error": 0, "warning": 1, "hint": 2}
@@ -56,6 +56,12 @@ class Finding:
         place = f"{name}line {self.line}, column {self.column}: " if self.line is not None else ""
         fix = f" ({self.fix.text})" if self.fix else ""
         return f"{place}{self.message}{fix}"
+
+
+def place_of(value: object) -> dict[str, Any]:
+    """Where a value was written, as a finding's arguments; the value is a `document.Scalar`, or has no place."""
+    line, column = getattr(value, "line", None), getattr(value, "column", None)
+    return {"line": line, "column": column, "source": getattr(value, "source", "cell")}
 
 
 def below_magic(findings: Iterable[Finding]) -> tuple[Finding, ...]:

@@ -5,6 +5,11 @@ from __future__ import annotations
 import os
 
 import pytest
+from hypothesis import HealthCheck, settings
+
+# how long an example takes says something of the machine and what else it does, not of our code
+settings.register_profile("any machine", deadline=None, suppress_health_check=list(HealthCheck))
+settings.load_profile("any machine")
 
 
 def require(condition: object, reason: str) -> None:

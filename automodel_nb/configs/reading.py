@@ -14,7 +14,7 @@ from automodel_nb.configs.mounts import VolumeMapping
 from automodel_nb.configs.skypilot import SkyPilotConfig
 from automodel_nb.configs.slurm import FaultTolerance, SlurmConfig
 from automodel_nb.configs.values import shown
-from automodel_nb.findings import Finding, Fix
+from automodel_nb.findings import Finding, Fix, place_of
 
 #: The config of each launch method.
 CONFIGS: dict[str, type[LauncherConfig]] = {"interactive": InteractiveConfig, "slurm": SlurmConfig, "skypilot": SkyPilotConfig}
@@ -22,14 +22,13 @@ CONFIGS: dict[str, type[LauncherConfig]] = {"interactive": InteractiveConfig, "s
 Where = tuple[str | int, ...]
 
 
-def read(method: str, raw: Mapping[str, Any] | None, *, source: str = "cell") -> tuple[LauncherConfig | None, list[Finding]]:
+def read(method: str, raw: Mapping[str, Any] | None) -> tuple[LauncherConfig | None, list[Finding]]:
     """Read one launcher section.
 
     Args:
         method: ``interactive``, ``slurm`` or ``skypilot``.
         raw: the section as nested dict, list and text (`document.Scalar`, which knows its place; plain text has none).
             A key whose value is None counts as not given.
-        source: the name that findings give to the text.
 
     Returns:
         The config, or None where there is an error; and the findings: ``unknown-key`` and ``bad-value``, all of them at once.
@@ -37,7 +36,7 @@ def read(method: str, raw: Mapping[str, Any] | None, *, source: str = "cell") ->
     model = CONFIGS[method]
     if raw is not None and not isinstance(raw, Mapping):
         message = f"`{method}:` must hold fields, such as `job_name: llm_finetune`, one a line"
-        return None, [Finding("bad-value", "error", message, method, *_place(raw), source=source)]
+        return None, [Finding("bad-value", "error", message, method, **_place(raw))]
     given = {name: value for name, value in (raw or {}).items() if value is not None}
     given_names = {str(name) for name in given}
     try:
@@ -47,15 +46,15 @@ def read(method: str, raw: Mapping[str, Any] | None, *, source: str = "cell") ->
         for problem in error.errors(include_url=False, include_input=False):
             where, why = problem["loc"], problem["msg"]
             if problem["type"] == "extra_forbidden":
-                findings.append(_unknown(method, model, where, given, given_names, source))
+                findings.append(_unknown(method, model, where, given, given_names))
             else:
                 if problem["type"] == "missing":
                     why = "is missing"
-                findings.append(_bad(method, model, where, why, given, source))
+                findings.append(_bad(method, model, where, why, given))
         return None, findings
 
 
-def _bad(method: str, model: type[BaseModel], where: Where, why: str, raw: Mapping[str, Any], source: str) -> Finding:
+def _bad(method: str, model: type[BaseModel], where: Where, why: str, raw: Mapping[str, Any]) -> Finding:
     of_key = where[-1] == "[key]"  # pydantic's mark of a mapping's key
     where = where[:-1] if of_key else where
     name = _dotted((method, *where))
@@ -64,12 +63,10 @@ def _bad(method: str, model: type[BaseModel], where: Where, why: str, raw: Mappi
     example = extra.get("example") if isinstance(extra, dict) else None
     fix = Fix(f"for example `{where[0]}: {example}`") if example and len(where) == 1 else None
     at = _key(_innermost(raw, where[:-1]), where[-1]) if of_key else _innermost(raw, where)
-    return Finding("bad-value", "error", f"{name}: {why}", name, *_place(at), fix, source)
+    return Finding("bad-value", "error", f"{name}: {why}", name, fix=fix, **_place(at))
 
 
-def _unknown(
-    method: str, model: type[BaseModel], where: Where, raw: Mapping[str, Any], given: set[str], source: str
-) -> Finding:
+def _unknown(method: str, model: type[BaseModel], where: Where, raw: Mapping[str, Any], given: set[str]) -> Finding:
     key = str(where[-1])
     inner: type[BaseModel] = {1: model}.get(len(where)) or (FaultTolerance if where[0] == "fault_tolerance" else VolumeMapping)
     others = [other for other, config in CONFIGS.items() if other != method and key in config.model_fields]
@@ -79,10 +76,10 @@ def _unknown(
     section = _dotted((method, *where[:-1]))
     if len(where) == 1 and others:
         what = "works with Slurm only" if key == "fault_tolerance" else f"is a field of {' and '.join(others)}, not of {method}"
-        return Finding("unknown-key", "error", f"`{key}` {what}", name, *place, Fix("remove it"), source)
+        return Finding("unknown-key", "error", f"`{key}` {what}", name, fix=Fix("remove it"), **place)
     near = difflib.get_close_matches(key.lower().replace("-", "_"), inner.model_fields, 1, 0.6)
     fix = Fix(f"did you mean `{near[0]}`?") if near and near[0] not in given else None
-    return Finding("unknown-key", "error", f"{section} has no field {shown(key)}", name, *place, fix, source)
+    return Finding("unknown-key", "error", f"{section} has no field {shown(key)}", name, fix=fix, **place)
 
 
 def _innermost(raw: Any, where: Where) -> Any:
@@ -106,11 +103,11 @@ def _key(mapping: Any, name: object) -> Any:
     return next((key for key in mapping if str(key) == str(name)), None) if isinstance(mapping, Mapping) else None
 
 
-def _place(value: Any) -> tuple[int | None, int | None]:
+def _place(value: Any) -> dict[str, Any]:
     """Line and column of a value; of a list or mapping, those of the first thing in it."""
     while isinstance(value, Mapping | list) and value:
         value = next(iter(value))
-    return getattr(value, "line", None), getattr(value, "column", None)
+    return place_of(value)
 
 
 def _dotted(where: Where) -> str:

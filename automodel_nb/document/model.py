@@ -80,18 +80,6 @@ class Document:
         """
         return _parse(text, source)
 
-    @classmethod
-    def parse_bytes(cls, data: bytes, source: str) -> Document:
-        """Read a file's bytes, which are UTF-8 (what AutoModel reads)."""
-        try:
-            text = data.decode("utf-8")
-        except UnicodeDecodeError as error:
-            line = data.count(b"\n", 0, error.start) + 1
-            raise mistake(
-                "encoding", "the file is not UTF-8", source=source, line=line, column=1, fix="save it as UTF-8"
-            ) from None
-        return _parse(text, source)
-
     @cached_property
     def sections(self) -> Mapping[str, Section]:
         """The launcher sections that are present, by name."""

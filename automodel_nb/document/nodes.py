@@ -135,6 +135,7 @@ class Scalar(str):
         line, column: 1-based, of the occurrence (of the alias where it is one).
         quoted: False for a plain scalar; ``"8"`` and ``8`` have the same text.
         node: where it was read.
+        source: the name of its text: ``cell`` or a file's path.
     """
 
     __slots__ = ("column", "line", "node", "quoted")
@@ -148,6 +149,10 @@ class Scalar(str):
         self.node, self.line, self.column = node, line, column
         self.quoted = node.style is not None or node.explicit_tag is not None
         return self
+
+    @property
+    def source(self) -> str:  # noqa: D102
+        return str(self.node.start_mark.name)
 
     def replaced(self, text: str) -> Scalar:
         """Another text at the same place: this one with ``${VAR}`` expanded."""

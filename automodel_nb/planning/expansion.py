@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from automodel_nb.findings import Finding, Fix
+from automodel_nb.findings import Finding, Fix, place_of
 from automodel_nb.interpolation import EnvTemplate, env_value, expand, literal_token
 from automodel_nb.planning.there import There
 
@@ -42,11 +42,15 @@ def expand_section(
                 if isinstance(text, dict | list):
                     continue  # the configuration says what is wrong with it
                 text = there.login(text) if there and isinstance(text, str) else text
-                environment[key], found = env_value(key, text or "", environ, field=f"{method}.env_vars.{key}", **_place(text))
+                environment[key], found = env_value(
+                    key, text or "", environ, field=f"{method}.env_vars.{key}", **place_of(text)
+                )
                 findings += found
             fields[name] = value
         elif name in SECRET_FIELDS and isinstance(value, str):
-            environment[SECRET_FIELDS[name]], found = env_value(name, value, environ, field=f"{method}.{name}", **_place(value))
+            environment[SECRET_FIELDS[name]], found = env_value(
+                name, value, environ, field=f"{method}.{name}", **place_of(value)
+            )
             findings += found
             fields[name] = value
         elif name in SHELL_FIELDS:
@@ -62,7 +66,7 @@ def _typed_tokens(value: Any, field: str) -> list[Finding]:
     """Shell text is left alone, but a token typed into it would stand in the script for all to read."""
     lines = value if isinstance(value, list) else [value]
     return [
-        Finding("literal-secret", "error", "a token is written here itself", field, *_line_and_column(line), _SECRETS_GO)
+        Finding("literal-secret", "error", "a token is written here itself", field, fix=_SECRETS_GO, **place_of(line))
         for line in lines
         if isinstance(line, str) and literal_token(line)
     ]
@@ -77,15 +81,6 @@ def _expanded(value: Any, environ: Mapping[str, str], field: str) -> tuple[Any, 
         return [item for item, _ in items], [found for _, all_ in items for found in all_]
     if not isinstance(value, str) or ("$" not in value and not literal_token(value)):
         return value, []
-    text, findings = expand(value, environ, field=field, **_place(value))
+    text, findings = expand(value, environ, field=field, **place_of(value))
     replace = getattr(value, "replaced", None)  # a Scalar keeps its place
     return (replace(text) if replace else text), findings
-
-
-def _place(value: object) -> dict[str, Any]:
-    line, column = _line_and_column(value)
-    return {"line": line, "column": column}
-
-
-def _line_and_column(value: object) -> tuple[int | None, int | None]:
-    return getattr(value, "line", None), getattr(value, "column", None)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from automodel_nb import hosts
 from automodel_nb.errors import LaunchError, UnreachableError
 from automodel_nb.facts import PROBE, PythonFacts
-from automodel_nb.findings import Finding, Fix
+from automodel_nb.findings import Finding, Fix, place_of
 
 if TYPE_CHECKING:
     from automodel_nb.planning.parts import Parts
@@ -123,8 +123,7 @@ def there(method: str, section: Mapping[str, Any]) -> There | None:
     try:
         host = hosts.host(name.strip())
     except UnreachableError as error:
-        line, column = getattr(name, "line", None), getattr(name, "column", None)
-        raise LaunchError([Finding("bad-value", "error", str(error), "slurm.host", line, column)]) from None
+        raise LaunchError([Finding("bad-value", "error", str(error), "slurm.host", **place_of(name))]) from None
     if not host.name:
         return None
     try:

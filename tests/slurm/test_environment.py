@@ -8,7 +8,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import automodel_nb as am
@@ -115,7 +115,7 @@ def test_times_are_slurms(kernel: Kernel, written: str, shown: str) -> None:
 LINE = st.text(st.characters(exclude_categories=["Cs", "Cc", "Zl", "Zp"]), min_size=1, max_size=40).map(str.strip).filter(bool)
 
 
-@settings(max_examples=300 if os.environ.get("SOAK") else 60, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=300 if os.environ.get("SOAK") else 60)
 @given(name=LINE, comment=LINE | st.sampled_from(["it's #5", '"a" \\ b', "$(x) `y`", "#", "a#b", "%j %x", "--x=y", "é 漢字"]))
 def test_sbatch_reads_its_lines_as_they_were_meant(kernel: Kernel, name: str, comment: str) -> None:
     section, _ = read("slurm", {"comment": comment, "gpu_request": "none"})

@@ -79,7 +79,7 @@ def test_every_mistake_at_once_with_place_and_nearest_key() -> None:
         at("extra_sbatch", 11, 3): {at("mem", 12, 5): at("1G", 12, 10)},
         at("fault_tolerance", 13, 3): {at("max_restart", 14, 5): at("2", 14, 20)},
     }
-    config, findings = read("slurm", raw, source="job.yaml")
+    config, findings = read("slurm", raw)
     assert config is None
     seen = {(f.code, f.field, f.line, f.column) for f in findings}
     assert seen == {
@@ -97,7 +97,6 @@ def test_every_mistake_at_once_with_place_and_nearest_key() -> None:
         "slurm.partion": "did you mean `partition`?",
         "slurm.fault_tolerance.max_restart": "did you mean `max_restarts`?",
     }
-    assert str(findings[0]).startswith("job.yaml, line ")
 
 
 @pytest.mark.parametrize(

@@ -94,12 +94,6 @@ def test_a_mistake_names_its_file() -> None:
         Document.parse("a: 1\na: 2\n", "conf/a.yaml")
 
 
-def test_a_file_is_utf8() -> None:
-    assert Document.parse_bytes(b"\xef\xbb\xbfa: \xc3\xa9\r\n", "x.yaml").text == "\ufeffa: é\r\n"
-    with pytest.raises(DocumentError, match=r"^x\.yaml, line 2, column 1: the file is not UTF-8 \(save it as UTF-8\)"):
-        Document.parse_bytes(b"a: 1\nb: \xe9\n", "x.yaml")
-
-
 @pytest.mark.parametrize(
     "text",
     [

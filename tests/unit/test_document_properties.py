@@ -8,7 +8,7 @@ from typing import TypeVar
 
 import pytest
 import yaml
-from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from automodel_nb.document import SECTIONS, Document, Scalar
@@ -21,7 +21,7 @@ from .yaml_strategies import FIELDS, TEXT, documents
 T = TypeVar("T")
 Path = tuple[str | int, ...]
 COUNT = int(os.environ.get("AUTOMODEL_NB_EXAMPLES", "3000" if os.environ.get("SOAK") else "100"))
-many = settings(max_examples=COUNT, deadline=None, suppress_health_check=list(HealthCheck))
+many = settings(max_examples=COUNT)
 VALUES = st.one_of(
     TEXT,
     st.integers(-9, 10**12),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 import yaml
-from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from automodel_nb import configs
@@ -18,7 +18,7 @@ from automodel_nb.plan import METHODS
 from .yaml_strategies import TEXT, documents
 
 COUNT = int(os.environ.get("AUTOMODEL_NB_EXAMPLES", "100"))
-many = settings(max_examples=COUNT, deadline=None, suppress_health_check=list(HealthCheck))
+many = settings(max_examples=COUNT)
 NAMES = sorted({doc.name for method in METHODS for doc in configs.fields(method)})
 SCALARS = st.one_of(
     TEXT.filter(bool),

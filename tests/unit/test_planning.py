@@ -241,3 +241,22 @@ def test_template_of_each_method_previews() -> None:
     assert am.template("slurm").startswith("slurm:\n  job_name: llm_finetune\n  nodes: 2\n")
     with pytest.raises(LaunchError, match="did you mean slurm"):
         am.template("slrm")
+
+
+def test_a_mistake_in_a_file_names_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    file = Path("job.yaml")
+    file.write_text(
+        f"slurm:\n  account: ${{NOT_SET}}\n  env_vars: {{A: '${{NOT_SET}}'}}\n  partion: batch\n  nodes: 1\n{RECIPE}"
+    )
+    with pytest.raises(LaunchError) as caught:
+        am.preview(file)
+    assert {(finding.source, finding.line) for finding in caught.value.findings} == {
+        (str(file.resolve()), n) for n in (2, 3, 4)
+    }
+    with pytest.raises(LaunchError) as caught:
+        am.preview("slurm:\n  partion: batch\n" + RECIPE)
+    assert {(found.source, found.line) for found in caught.value.findings} == {("cell", 2)}
+    file.write_bytes(b"a: 1\nb: \xe9\n")
+    with pytest.raises(LaunchError, match=r"job\.yaml, line 2, column 1: it is not UTF-8 \(save it as UTF-8\)"):
+        am.preview(file)

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from automodel_nb.paths import JobPaths
@@ -183,7 +183,7 @@ HOSTILE = NASTY | LINE | st.builds("{}{}".format, NASTY, LINE)
 NAME = HOSTILE.map(lambda text: re.sub(r"[/\0,:]", "_", text)[:60]).filter(lambda text: text not in (".", ".."))
 
 
-@settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=EXAMPLES)
 @given(
     name=HOSTILE,
     image=HOSTILE,
