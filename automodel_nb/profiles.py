@@ -11,6 +11,9 @@
     [checks]                    # a finding that is graver here
     no-time = "error"
 
+    [poll]                      # least seconds between two questions to the scheduler
+    slurm = 30
+
 A later file goes over an earlier one, field by field (`KEYED` fields key by key); a named profile over all of them; the
 cell over everything. An empty value in the cell (``account:``) lifts a default.
 """
@@ -31,7 +34,7 @@ from automodel_nb.plan import METHODS
 SITE = Path("/etc/automodel_nb.toml")
 #: Fields whose keys are defaults of their own: a site's NCCL variables stay where a cell adds its token.
 KEYED = frozenset({"env_vars", "extra_sbatch", "file_mounts"})
-_TABLES = (*METHODS, "profiles", "checks")
+_TABLES = (*METHODS, "profiles", "checks", "poll")
 
 
 class Default(str):
@@ -127,6 +130,22 @@ def severities(directory: Path) -> dict[str, Severity]:
                 raise LaunchError([Finding("profile", "error", f"{path}: [checks] {code} = {word!r} is no severity", fix=fix)])
             raised[code] = severity
     return raised
+
+
+def floors(directory: Path) -> dict[str, float]:
+    """Least seconds between two questions to a scheduler, by launch method, where a file's ``[poll]`` says so.
+
+    Raises:
+        LaunchError: a file that is not TOML, an unknown method, or no number of seconds.
+    """
+    found: dict[str, float] = {}
+    for path, table in _tables(directory):
+        for method, seconds in table.get("poll", {}).items():
+            if method not in METHODS or isinstance(seconds, bool) or not isinstance(seconds, int | float) or seconds <= 0:
+                fix = Fix("write seconds, such as `slurm = 30`")
+                raise LaunchError([Finding("profile", "error", f"{path}: [poll] {method} = {seconds!r} is no pause", fix=fix)])
+            found[method] = float(seconds)
+    return found
 
 
 def _tables(directory: Path) -> Iterator[tuple[Path, Mapping[str, Any]]]:

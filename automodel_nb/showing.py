@@ -89,8 +89,12 @@ def newest_jobs(limit: int | None) -> tuple[list[Job], list[str]]:
     """The newest jobs, all observed at the price of one question a method; and remarks on what is not among them."""
     kernel = session()
     records = kernel.store.records()
-    kernel.tracker.observe_all(records[:limit])
+    statuses = kernel.tracker.observe_all(records[:limit])
     notes = list(kernel.store.skipped)
+    asked = {record.method for record in records[:limit] if not statuses[record.id].observation.state.final}
+    for method in sorted(asked - {"interactive"}):
+        name = {"slurm": "Slurm", "skypilot": "SkyPilot"}[method]
+        notes.append(f"{name} is asked about all jobs at once, at most every {kernel.tracker.floor[method]:g} s")
     if limit is not None and len(records) > limit:
         notes.append(f"{len(records) - limit} older jobs: %automodel_jobs --all")
     return [Job(record, kernel) for record in records[:limit]], notes

@@ -9,6 +9,7 @@ from pathlib import Path
 from automodel_nb.job.store import JobStore
 from automodel_nb.job.tracker import Tracker
 from automodel_nb.paths import state_home
+from automodel_nb.profiles import floors
 
 
 @dataclass
@@ -19,7 +20,7 @@ class Session:
     tracker: Tracker = field(init=False)
 
     def __post_init__(self) -> None:
-        self.tracker = Tracker(self.store)
+        self.tracker = Tracker(self.store, floor=floors(Path.cwd()))
 
 
 def session() -> Session:

@@ -21,16 +21,11 @@ from automodel_nb.states import JobState, Observation
 from automodel_nb.watching.reading import read_progress
 from automodel_nb.watching.remote import look_anew
 
-#: Seconds between two questions while something changes. A site raises it with `Tracker.floor`.
+#: Seconds between two questions while something changes. A site raises it with ``[poll]`` of its file (`profiles.floors`).
 FLOOR = {"interactive": 0.2, "slurm": 5.0, "skypilot": 5.0}
 SLOWEST = 60.0  # seconds between two questions while nothing changes
 NEAR = 1.0  # the same for jobs of this node, whose answer is in a file and in /proc
 SUBMITTING_FOR = 120.0  # seconds after which a launch that wrote no submission is taken for broken off
-
-
-def slowest(method: str) -> float:
-    """Most seconds between two questions about jobs of a launch method."""
-    return NEAR if method == "interactive" else SLOWEST
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +116,10 @@ class Tracker:
         """Seconds between two questions at present."""
         return self._kind((method, host)).interval
 
+    def slowest(self, method: str) -> float:
+        """Most seconds between two questions about jobs of a launch method."""
+        return max(NEAR if method == "interactive" else SLOWEST, self.floor[method])
+
     def _kind(self, whom: _Whom) -> _Kind:
         with self._lock:
             return self._kinds.setdefault(whom, _Kind(self.floor[whom[0]]))
@@ -135,7 +134,7 @@ class Tracker:
         try:
             answers = self._launcher(method).poll([record.ref() for record in asked])
         except UnreachableError as error:
-            kind.interval = min(slowest(method), kind.interval * 2)
+            kind.interval = min(self.slowest(method), kind.interval * 2)
             for record in asked:
                 last = self._known.get(record.id)
                 unknown = Observation(JobState.UNKNOWN, "the scheduler has not answered yet", "unreachable")
@@ -154,7 +153,7 @@ class Tracker:
             self._known[record.id] = Status(observation, time.time())
             if observation.state.final and self._store is not None:
                 self._store.save(record.with_end(observation))
-        kind.interval = self.floor[method] if changed else min(slowest(method), kind.interval * 1.5)
+        kind.interval = self.floor[method] if changed else min(self.slowest(method), kind.interval * 1.5)
         kind.jobs = {record.id: record for record in asked if not self._final(record)}
 
     def _final(self, record: JobRecord) -> bool:

@@ -9,6 +9,7 @@ import pytest
 import automodel_nb as am
 from automodel_nb import profiles
 from automodel_nb.errors import LaunchError
+from automodel_nb.job.session import session
 
 RECIPE = "recipe: TrainFinetuneRecipeForNextTokenPrediction\n"
 
@@ -97,6 +98,17 @@ def test_a_bad_value_is_told_with_its_file(files: dict[str, Path]) -> None:
     (finding,) = caught.value.findings
     assert finding.field == "slurm.nodes"
     assert f"(from {files['user']})" in finding.message
+
+
+def test_a_site_says_how_often_its_scheduler_is_asked(files: dict[str, Path]) -> None:
+    files["site"].write_text("[poll]\nslurm = 30\n")
+    files["user"].write_text("[poll]\nskypilot = 7.5\n")
+    assert profiles.floors(Path.cwd()) == {"slurm": 30, "skypilot": 7.5}
+    tracker = session().tracker
+    assert (tracker.floor["slurm"], tracker.interval("slurm"), tracker.floor["skypilot"]) == (30, 30, 7.5)
+    files["site"].write_text("[poll]\nslurm = 0\n")
+    with pytest.raises(LaunchError, match=r"\[poll\] slurm = 0 is no pause \(write seconds, such as `slurm = 30`\)"):
+        profiles.floors(Path.cwd())
 
 
 @pytest.mark.parametrize(
