@@ -110,8 +110,10 @@ def jobs_view(rows: Sequence[JobRow], notes: Sequence[str]) -> tuple[str, str]:
 def log_lines(job: Job, tail: int, text: str | None) -> list[str]:
     """The log's last clean lines that hold `text` (None: all), secrets masked."""
     kept: deque[str] = deque(maxlen=max(0, tail))
-    for line in follow.lines(job.log_source):
-        kept.extend(shown for shown in clean(line.text) if text is None or text in shown)
+    for label, log in job.logs.items():
+        prefix = f"[{label}] " if label else ""
+        for line in follow.lines(log):
+            kept.extend(prefix + shown for shown in clean(line.text) if text is None or text in shown)
     return [job.mask(shown) for shown in kept]
 
 

@@ -169,8 +169,8 @@ class Job:
 
     @property
     def log_source(self) -> Path | follow.Source:
-        """Its log, to be read by offset: a file, or one on a login node."""
-        return self._record.log
+        """Its log, to be read by offset: a file, or one on a login node; of an array, that of the last task that has begun."""
+        return list(self.logs.values())[-1]
 
     @property
     def logs(self) -> dict[str, Path | follow.Source]:

@@ -9,6 +9,7 @@ import pytest
 
 import automodel_nb as am
 from automodel_nb.job.handle import Job
+from automodel_nb.showing import last_lines, log_lines
 from tests.slurm.conftest import Kernel
 
 pytestmark = pytest.mark.slurm
@@ -74,7 +75,13 @@ def test_an_array(kernel: Kernel) -> None:
         'echo "task $SLURM_ARRAY_TASK_ID"; [ "$SLURM_ARRAY_TASK_ID" != 2 ] || exit 5', wait=False, array="0-3%2"
     )
     assert job.state in ("PENDING", "RUNNING")
+    followed = [line for _, line in job.follow()]
     assert job.wait(60) == "FAILED"
+    assert [line for line in log_lines(job, 100, "task") if line.endswith(tuple("0123"))] == [
+        f"[task{task}] task {task}" for task in range(4)
+    ]
+    assert {f"[task{task}] task {task}" for task in range(4)} <= set(followed)
+    assert "task 3" in "".join(last_lines(job, 10))
     assert (job.exit_code, "1 FAILED" in job.reason) == (5, True)
     for task in range(4):
         assert f"task {task}\n" in (job.directory / f"output.task{task}.log").read_text()
