@@ -173,11 +173,17 @@ class Job:
         return list(self.logs.values())[-1]
 
     @property
+    def _is_array(self) -> bool:
+        return self._record.submission is not None and bool(self._record.submission.extra.get("array"))
+
+    @property
     def logs(self) -> dict[str, Path | follow.Source]:
         """The logs by array task, in order; one with an empty name where the job is no array."""
-        record = self._record
-        tasks = record.here.task_logs() if record.submission and record.submission.extra.get("array") else {}
-        return {f"task{number}": record.readable(path.name) for number, path in tasks.items()} or {"": record.log}
+        return self._task_logs() or {"": self._record.log}
+
+    def _task_logs(self) -> dict[str, Path | follow.Source]:
+        tasks = self._record.here.task_logs() if self._is_array else {}
+        return {f"task{number}": self._record.readable(path.name) for number, path in tasks.items()}
 
     def follow(self, offset: int = 0) -> Iterator[tuple[int, str]]:
         """The log's lines from a byte offset on, as they come, until the job has ended.
@@ -188,7 +194,7 @@ class Job:
         Yields:
             (offset to go on from, line without its end); secrets masked.
         """
-        if list(self.logs) != [""]:
+        if self._is_array:
             yield from self._follow_tasks()
             return
         for line in follow.follow(follow.LogFile(self.log_source, offset), lambda: self.state.final, lambda: time.sleep(0.1)):
@@ -198,7 +204,7 @@ class Job:
         logs = follow.LogSet({})
         while True:
             over = self.state.final
-            for label, path in self.logs.items():
+            for label, path in self._task_logs().items():
                 logs.add(label, path)
             for label, line in [*logs.read(), *(logs.flush() if over else ())]:
                 yield line.offset, self.mask(f"[{label}] {line.text}")
