@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import getpass
+import shlex
 import time
 from collections import deque
 from collections.abc import Sequence
@@ -10,6 +11,7 @@ from pathlib import Path
 
 from automodel_nb.job.handle import Job
 from automodel_nb.job.session import session
+from automodel_nb.launchers.slurm import sbatch_argv
 from automodel_nb.states import JobState
 from automodel_nb.views import esc, jobs_html, jobs_text
 from automodel_nb.views.model import CardData, Failure, JobRow
@@ -46,7 +48,7 @@ def card_data(job: Job) -> CardData:
         started=seen.started,
         ended=seen.ended,
         estimate=seen.estimate,
-        time_limit=None,
+        time_limit=seen.time_limit,
         as_of=status.as_of,
         unreachable=bool(status.silent),
         exit_code=seen.exit_code,
@@ -61,6 +63,7 @@ def card_data(job: Job) -> CardData:
         command=record.command,
         attempt=seen.attempt,
         previous=record.resumed_from or "",
+        next=session().store.resumption_of(job.id) if seen.state.final else "",
     )
 
 
@@ -154,4 +157,17 @@ def _config_rows(job: Job) -> Sequence[tuple[str, str]]:
     if request.file:
         rows.append(("recipe", request.file))
     rows += [(f"--set {path}", text) for path, text in request.overrides.items()]
-    return rows
+    return [*rows, ("in a shell", line)] if (line := _in_a_shell(job)) else rows
+
+
+def _in_a_shell(job: Job) -> str:
+    """The command that submits the same by hand; empty where that is more than one (SkyPilot)."""
+    record, directory, paths = job.record, str(job.directory), job.paths
+    variable = f"AUTOMODEL_JOB_DIR={shlex.quote(directory)}"
+    if job.method == "interactive":
+        return f"cd {shlex.quote(record.chdir)} && {variable} bash {shlex.quote(str(paths.script))}"
+    if job.method == "slurm" and record.submission:
+        argv = sbatch_argv(directory, record.chdir, array=bool(record.submission.extra.get("array")))
+        line = f"{variable} {shlex.join(argv)}"
+        return f"ssh {shlex.quote(record.remote)} {shlex.quote(line)}" if record.remote else line
+    return ""

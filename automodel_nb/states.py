@@ -100,6 +100,7 @@ class Observation:
         nodes: host names the job runs or ran on.
         attempt: 0 for the first run, one more for each requeue.
         estimate: start time the scheduler expects, UTC seconds.
+        time_limit: seconds from the start after which the scheduler ends it; known while it runs.
         native: the scheduler's own word for the state.
     """
 
@@ -112,4 +113,5 @@ class Observation:
     nodes: tuple[str, ...] = field(default=())
     attempt: int = 0
     estimate: float | None = None
+    time_limit: float | None = None
     native: str = ""

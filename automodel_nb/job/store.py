@@ -78,6 +78,10 @@ class JobStore:
                 self.skipped.append(f"{path} {error}; skipped")
         return sorted(found, key=lambda record: (record.created, record.id), reverse=True)
 
+    def resumption_of(self, job_id: str) -> str:
+        """The id of the newest job that went on from this one; empty where there is none."""
+        return next((record.id for record in self.records() if record.resumed_from == job_id), "")
+
     def _files(self) -> Iterator[Path]:
         try:
             with os.scandir(self.directory) as entries:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -55,6 +56,7 @@ _ENDED = {
 }
 _WITH_CODE = (JobState.COMPLETED, JobState.FAILED, JobState.OUT_OF_MEMORY)
 _MEMORY = re.compile(rb"slurmstepd[^\n]*error: (?:Detected \d+ oom.kill event|[^\n]*exceeded (?:job |step )?memory limit)")
+_UNLIMITED = 365 * 86400  # seconds; what slurmctld reckons with where there is no limit
 _TAIL = 65536  # bytes at a log's end in which slurmstepd's last words stand
 
 
@@ -98,7 +100,9 @@ def _of(job: JobRef, row: Row, attempt: int, task: int | None) -> Observation:
             state, waiting(row.reason), row.reason.split(",")[0], attempt=attempt, estimate=row.start, native=row.state
         )
     if not state.final:
-        return Observation(state, started=row.start, nodes=row.nodes, attempt=attempt, native=row.state)
+        limit = row.end - row.start if state is JobState.RUNNING and row.start and row.end else math.inf
+        known = limit if limit < _UNLIMITED else None
+        return Observation(state, started=row.start, nodes=row.nodes, attempt=attempt, time_limit=known, native=row.state)
     ended = read_exit_code(job.here, attempt, task)
     code = ended[0] if ended else 0 if state is JobState.COMPLETED else None
     return final(job, state, code, row.start, row.end, row.nodes, attempt, row.state)

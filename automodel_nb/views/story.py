@@ -28,7 +28,7 @@ def relations(card: CardData) -> str:
 
 
 def progress_line(card: CardData) -> str:
-    """``24 of 40 steps, epoch 0, 3 min left``; empty before the first step."""
+    """``24 of 40 steps · epoch 0 · 3 min left · time limit in 2 h``; empty before the first step."""
     progress = card.progress
     if progress.step is None:
         return ""
@@ -37,15 +37,24 @@ def progress_line(card: CardData) -> str:
     parts += [f"epoch {progress.epoch}"] if progress.epoch is not None else []
     if progress.eta_s is not None and not card.state.final and progress.eta_s > 0:
         parts.append(f"{words.duration(progress.eta_s)} left")
+    if (limit := limit_left(card)) is not None:
+        parts.append(f"time limit in {words.duration(limit)}" if limit > 0 else "time limit reached")
     return " · ".join(parts)
+
+
+def limit_left(card: CardData) -> float | None:
+    """Seconds until the scheduler ends a running job; None where no limit is known."""
+    if card.started is None or card.time_limit is None or card.as_of is None or card.state.final:
+        return None
+    return card.started + card.time_limit - card.as_of
 
 
 def too_late(card: CardData) -> str:
     """A warning where the time limit comes before the last step, at the present pace."""
-    started, limit, now, eta = card.started, card.time_limit, card.as_of, card.progress.eta_s
-    if started is None or limit is None or now is None or eta is None or card.state.final:
+    left, eta = limit_left(card), card.progress.eta_s
+    if left is None or eta is None or eta <= left:
         return ""
-    return "▲ At this pace the time limit comes before the last step." if now + eta > started + limit else ""
+    return "▲ At this pace the time limit comes before the last step."
 
 
 def staleness(card: CardData) -> str:

@@ -112,3 +112,16 @@ def test_sacct_is_believed_for_ends_only(tmp_path: Path) -> None:
     seen = sacct_observations([job], text)["abcd1234"]
     assert (seen.state, seen.nodes, seen.reason) == ("OUT_OF_MEMORY", ("n1", "n2"), "out of memory")
     assert sacct_observations([job], "33|CANCELLED by 0|0:0|||\n")["abcd1234"].state == "CANCELLED"
+
+
+@pytest.mark.parametrize(
+    ("state", "end", "limit"),
+    [
+        ("RUNNING", "2026-12-01T03:00:01", 3600.0),
+        ("RUNNING", "2027-12-01T02:00:01", None),
+        ("COMPLETING", "2026-12-01T02:10:01", None),
+    ],
+)
+def test_the_time_limit_of_a_running_job(tmp_path: Path, state: str, end: str, limit: float | None) -> None:
+    text = f"33|33|N/A|{state}|None|2026-12-01T02:00:01|{end}|batch|n1|/j/launch.sbatch\n"
+    assert observe(ref(tmp_path), list(squeue_rows(text))).time_limit == limit

@@ -65,7 +65,12 @@ def test_a_completed_card() -> None:
 
 def test_a_running_card_says_how_fresh_it_is_and_what_will_be_too_late() -> None:
     html = words_of(card_html(RUNNING))
-    for fact in ("1,830 of 5,000 steps · epoch 3 · 3 h 12 min left", "36 %", "Running for 2 h 03 min", "Time limit 16:00:43"):
+    for fact in (
+        "1,830 of 5,000 steps · epoch 3 · 3 h 12 min left · time limit in 1 h 56 min",
+        "36 %",
+        "Running for 2 h 03 min",
+        "Time limit 16:00:43",
+    ):
         assert fact in html
     assert "At this pace the time limit comes before the last step." in html
     assert "as of 1 Dec 2026, 14:04:03 UTC" in html
