@@ -7,11 +7,13 @@ import re
 import shlex
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
-
-from jinja2 import Environment, PackageLoader, StrictUndefined, Template
+from typing import TYPE_CHECKING
 
 from automodel_nb.configs import SlurmConfig, VolumeMapping
 from automodel_nb.rendering.shell import Raw
+
+if TYPE_CHECKING:
+    from jinja2 import Template
 
 #: AutoModel's published rendezvous port.
 FIRST_PORT = 13742
@@ -192,6 +194,8 @@ def _gres(config: SlurmConfig) -> str | None:
 
 @cache
 def _template() -> Template:
+    from jinja2 import Environment, PackageLoader, StrictUndefined  # a launch on this node need not wait for it
+
     environment = Environment(
         loader=PackageLoader("automodel_nb", "rendering"),
         undefined=StrictUndefined,
