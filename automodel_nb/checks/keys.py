@@ -22,6 +22,7 @@ SECTIONS = (
     "kd_ratio", "kd_loss_fn", "benchmark", "tool_call_eval", "moe_metrics", "neftune", "prewarm", "mfu", "domain_mixture",
     "embedding_row_repair", "sdpa_method", "autopipeline", "parallelizer", "nvtx", "tokenizer",
 )  # fmt: skip
+_USUAL = "TrainFinetuneRecipeForNextTokenPrediction"
 #: Sections of other launchers that current AutoModel does not have.
 _OTHER_LAUNCHERS = ("k8s", "kubernetes", "nemo_run", "lepton")
 
@@ -99,7 +100,7 @@ def recipe_exists(parts: Parts, facts: Facts) -> Iterator[Problem]:
     field = "recipe._target_" if isinstance(parts.recipe.get("recipe"), Mapping) else "recipe"
     if "." not in name and name not in schema.recipes:
         near = get_close_matches(name, schema.recipes, 1, 0.5)
-        fix = Fix(f"did you mean {near[0]}?", field, near[0]) if near else Fix(f"one of {', '.join(sorted(schema.recipes))}")
+        fix = Fix(f"did you mean {near[0]}?", field, near[0]) if near else Fix(f"the usual one is {_USUAL}", field, _USUAL)
         yield Problem(f"AutoModel has no recipe `{name}`", field, fix)
     elif not schema.has(name):
         short = name.rpartition(".")[2]

@@ -189,7 +189,7 @@ class _Reading:
         if name in self.anchors:
             raise self.mistake(
                 "duplicate-anchor",
-                f"`&{name}` stands twice; the first is at line {self.anchors[name].use.line}",
+                f"`&{name}` stands twice; the first is {_distance(self.anchors[name].use, use)}",
                 use.start,
                 "rename one",
             )
@@ -248,7 +248,7 @@ class _Reading:
             first = frame.seen[value]
             raise self.mistake(
                 "duplicate-key",
-                f"`{use.node.value}` stands twice in one mapping; the first is at line {first.line}",
+                f"`{use.node.value}` stands twice in one mapping; the first is {_distance(first, use)}",
                 use.start,
                 "remove one of them",
             )
@@ -279,3 +279,9 @@ class _Frame:
         self.uses: list[Use] = []
         self.entries: list[Entry] = []
         self.seen: dict[object, Use] = {}
+
+
+def _distance(first: Use, second: Use) -> str:
+    """Where `first` stands, as seen from `second`: holds however an editor counts the lines of the text."""
+    lines = second.line - first.line
+    return f"{lines} line{'s' if lines > 1 else ''} above" if lines else "on the same line"

@@ -51,8 +51,7 @@ def cut(text: str, source: str, tree: Tree) -> Recipe:
         result = result[:start] + new + result[end:]
     for anchor, use in outer:
         if _broken(text, anchor) or not _same(result, source, tree):
-            there = f"`&{anchor.name}` at line {anchor.use.line}, column {anchor.use.column}"
-            message = f"`*{anchor.name}` is defined in the launcher section ({there}), which AutoModel does not read"
+            message = f"`*{anchor.name}` is defined in the launcher section, which AutoModel does not read"
             fix = "write the value out here"
             raise mistake("anchor-in-section", message, source=source, line=use.line, column=use.column, fix=fix)
     return Recipe(result, tuple(_hint(anchor, use, source) for anchor, use in outer))
@@ -100,5 +99,5 @@ def _same(result: str, source: str, tree: Tree) -> bool:
 
 
 def _hint(anchor: Anchor, use: Use, source: str) -> Finding:
-    message = f"`&{anchor.name}` of the launcher section (line {anchor.use.line}) is written here in the recipe, which uses it"
+    message = f"`&{anchor.name}` of the launcher section is written here in the recipe, which uses it"
     return Finding("moved-anchor", "hint", message, None, use.line, use.column, None, source)

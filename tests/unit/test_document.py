@@ -22,11 +22,11 @@ MISTAKES = [
     ("# only a comment\n", "the text holds no YAML (start from a template: %automodel_new interactive)"),
     (
         "recipe: a\nrecipe: b\n",
-        "line 2, column 1: `recipe` stands twice in one mapping; the first is at line 1 (remove one of them)",
+        "line 2, column 1: `recipe` stands twice in one mapping; the first is 1 line above (remove one of them)",
     ),
     (
         "m:\n  - {x: 1, 'x': 2}\n",
-        "line 2, column 12: `x` stands twice in one mapping; the first is at line 2 (remove one of them)",
+        "line 2, column 12: `x` stands twice in one mapping; the first is on the same line (remove one of them)",
     ),
     ("slurm:\n\tnodes: 2\n", "line 2, column 1: a tab indents this line (indent with spaces)"),
     (
@@ -58,7 +58,7 @@ MISTAKES = [
     ('a: "\\d"\n', "line 1, column 6: this `\\` starts no escape that double quotes know (use single quotes, or `\\\\`)"),
     ("a: *x\n", "line 1, column 4: `*x` names no anchor above it (put `&x` before the value meant, or quote the text)"),
     ("a: &x [*x]\n", "line 1, column 8: `*x` stands inside what `&x` names: it would never end (write the value out)"),
-    ("a: &x 1\nb: &x 2\n", "line 2, column 4: `&x` stands twice; the first is at line 1 (rename one)"),
+    ("a: &x 1\nb: &x 2\n", "line 2, column 4: `&x` stands twice; the first is 1 line above (rename one)"),
     ("{{ x }}: 1\n", "line 1, column 2: a list or a mapping cannot be a key (quote the text if braces are meant as text)"),
     ("<<: 5\n", "line 1, column 5: `<<` takes a mapping, or a list of mappings (write `<<: *name` of an anchored mapping)"),
     ("a: x\0\n", "line 1, column 5: U+0000 is a control character, which YAML does not allow (delete it)"),
