@@ -43,10 +43,23 @@ def time_is_left_to_save(parts: Parts, facts: Facts) -> Iterator[Problem]:
     Source: the published pitfalls: a limit that is too short kills a write in progress; leave 5 to 10 minutes.
     """
     time = _limit(parts)
-    lead = parts.config.signal if time and parts.config.signal else LEAST
-    if time and time <= lead:
-        message = f"the time limit of {in_words(time)} leaves no {in_words(lead)} to save a checkpoint before it"
-        yield Problem(message, "slurm.time", Fix("give more time, or `signal` fewer seconds"))
+    if time and time <= LEAST:
+        message = f"the time limit of {in_words(time)} leaves no {in_words(LEAST)} to save a checkpoint before it"
+        yield Problem(message, "slurm.time", Fix("give more time"))
+
+
+@rule("signal-early", "error")
+def signal_comes_after_the_start(parts: Parts, facts: Facts) -> Iterator[Problem]:
+    """Training is not told to save before it begins: `signal` is shorter than `time`.
+
+    Source: Slurm takes such a job, and signals it as soon as it runs; nothing would be trained.
+    """
+    if parts.sources.method != "slurm" or parts.config.time is None or not parts.config.signal:
+        return
+    time, signal = int(parts.config.time.seconds), parts.config.signal
+    if signal >= time:
+        message = f"`signal` is {in_words(signal)} before the end of {in_words(time)}: training would be told to stop as it begins"
+        yield Problem(message, "slurm.signal", Fix("give fewer seconds, or more time"))
 
 
 @rule("signal-late", "warning")
@@ -150,6 +163,7 @@ def _enough() -> Fix:
 RULES = (
     time_limit_is_set,
     time_is_left_to_save,
+    signal_comes_after_the_start,
     signal_leaves_time,
     asynchronous_writes_end,
     training_listens,

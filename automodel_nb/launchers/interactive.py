@@ -120,7 +120,7 @@ def exit_words(code: int) -> str:
 def read_exit_code(paths: JobPaths, attempt: int = 0, task: int | None = None) -> tuple[int, float] | None:
     """Exit status and end time (UTC seconds) of one attempt; None where it has not ended (or never wrote one)."""
     try:
-        code, when = paths.exit_code(attempt, task).read_text().split()
+        code, when, *_ = paths.exit_code(attempt, task).read_text().split()
         return int(code), float(when)
     except (OSError, ValueError):
         return None

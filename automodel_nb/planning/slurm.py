@@ -7,19 +7,22 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from automodel_nb import cpu
+from automodel_nb.checks.time_limit import ENOUGH
+from automodel_nb.checks.world import checkpoints
 from automodel_nb.configs import SlurmConfig
 from automodel_nb.findings import Finding, Fix
 from automodel_nb.launchers.slurm import sbatch_argv
 from automodel_nb.plan import JOB_DIR_PLACEHOLDER, EnvironmentValue, SetAtStart
 from automodel_nb.planning.parts import Parts, Rendered
+from automodel_nb.planning.training import preemption_signal
 from automodel_nb.rendering import environment
 from automodel_nb.rendering.command import checkpoint_override, torchrun
 from automodel_nb.rendering.nccl import NCCL
 from automodel_nb.rendering.shell import Raw
-from automodel_nb.rendering.slurm import script, torchrun_options
+from automodel_nb.rendering.slurm import Saving, script, torchrun_options
 
 #: Fields that are read and do nothing yet: a launch that asks for one is refused, not run without it.
-_NOT_YET = ("chain", "fault_tolerance", "nsys_enabled", "signal")
+_NOT_YET = ("chain", "fault_tolerance", "nsys_enabled")
 
 
 def render(parts: Parts, name: str) -> Rendered:
@@ -37,7 +40,8 @@ def render(parts: Parts, name: str) -> Rendered:
         if config.command is None:
             command = f'env PYTHONPATH="$AUTOMODEL_JOB_DIR${{PYTHONPATH:+:$PYTHONPATH}}" {command}'
     values, ours = _environment(parts, config)
-    text = script(config, command, name=name, chdir=parts.chdir, environment=ours)
+    saving = Saving(preemption_signal(parts.recipe), _signal_seconds(parts, config))
+    text = script(config, command, name=name, chdir=parts.chdir, environment=ours, saving=saving)
     submit = sbatch_argv(JOB_DIR_PLACEHOLDER, parts.chdir, array=config.array is not None)
     return Rendered(
         command=command,
@@ -46,6 +50,14 @@ def render(parts: Parts, name: str) -> Rendered:
         environment=values,
         findings=list(_findings(parts, config, str(values["HF_HOME"]))),
     )
+
+
+def _signal_seconds(parts: Parts, config: SlurmConfig) -> int:
+    """How long before the time limit training is told to save; 0: not at all."""
+    if config.signal is not None:
+        return config.signal
+    limit = config.time.seconds if config.time else 0
+    return ENOUGH if config.command is None and checkpoints(parts) and limit > 2 * ENOUGH else 0
 
 
 def _on_cpu(config: SlurmConfig) -> bool:

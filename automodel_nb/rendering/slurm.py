@@ -6,6 +6,7 @@ import os
 import re
 import shlex
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -17,6 +18,51 @@ if TYPE_CHECKING:
 
 #: AutoModel's published rendezvous port.
 FIRST_PORT = 13742
+
+
+#: What of a node's task tells the training to save. Slurm signals the task (some sites: every process below it); torchrun
+#: must not have it: it would give its workers 30 s and then kill them. One worker is enough, AutoModel asks all of them.
+_SAVING = r"""
+# USR1 comes before the time limit, TERM with a preemption or scancel: the workers are told to save and stop, not torchrun.
+attempt=${1-} told=0
+save() {
+  local process parent
+  told=$((told + 1))
+  [ "$SLURM_NODEID" != 0 ] || echo "automodel_nb: $1: the training is told to save and stop"
+  for process in /proc/[0-9]*; do
+    if grep -qzsx "SLURM_JOB_ID=$SLURM_JOB_ID" "$process/environ" && grep -qzs ^LOCAL_RANK= "$process/environ"; then
+      parent=$(sed -n 's/^PPid:[^0-9]*//p' "$process/status")
+      # a worker's own children, its data loaders, have its LOCAL_RANK
+      grep -qzs ^LOCAL_RANK= "/proc/$parent/environ" || kill -s SIGNAL "${process#/proc/}"
+    fi
+  done 2>/dev/null
+}
+trap 'save "the time limit is near"; [ "$SLURM_NODEID" != 0 ] || true >"$AUTOMODEL_JOB_DIR/limit$attempt"' USR1
+trap 'save "Slurm ends this attempt"' TERM
+set -m # a process group of its own
+(trap '' USR1; exec COMMAND) &
+set +m
+training=$! seen=
+# a signal ends the wait and not the training
+until [ "$seen" = "$told" ]; do
+  seen=$told
+  wait "$training" && code=0 || code=$?
+done
+exit "$code"
+""".strip()
+
+
+@dataclass(frozen=True, slots=True)
+class Saving:
+    """How training is told to save before Slurm ends it.
+
+    Attributes:
+        signal: what AutoModel saves and stops on (``SIGTERM``).
+        seconds: before the time limit; 0: never.
+    """
+
+    signal: str = "SIGTERM"
+    seconds: int = 0
 
 
 def torchrun_options(config: SlurmConfig) -> list[str]:
@@ -34,7 +80,7 @@ def torchrun_options(config: SlurmConfig) -> list[str]:
     ]
 
 
-def script(config: SlurmConfig, command: str, *, name: str, chdir: str, environment: Iterable[str]) -> str:
+def script(config: SlurmConfig, command: str, *, name: str, chdir: str, environment: Iterable[str], saving: Saving) -> str:
     """``launch.sbatch``.
 
     Args:
@@ -43,14 +89,15 @@ def script(config: SlurmConfig, command: str, *, name: str, chdir: str, environm
         name: the job's name.
         chdir: directory that relative paths in `config` mean, absolute.
         environment: names of the variables that the job is given; in a container they win over the image's.
+        saving: how training is told to save before it is ended.
     """
     container = config.runtime == "pyxis"
-    text = task(config, command)
+    text = task(config, command, saving)
     delimiter = "TASK"
     while re.search(rf"^{delimiter}$", text, re.MULTILINE):
         delimiter += "_"
     values: dict[str, object] = {
-        "options": list(sbatch_options(config, name)),
+        "options": list(sbatch_options(config, name, saving)),
         "master_port": config.master_port,
         "first_port": FIRST_PORT,
         "world_size": config.nodes * config.ntasks_per_node,
@@ -70,7 +117,7 @@ def script(config: SlurmConfig, command: str, *, name: str, chdir: str, environm
     return _template().render(values)
 
 
-def sbatch_options(config: SlurmConfig, name: str) -> Iterator[str]:
+def sbatch_options(config: SlurmConfig, name: str, saving: Saving) -> Iterator[str]:
     """The options of the ``#SBATCH`` lines, each as sbatch reads it there."""
     given: list[tuple[str, object]] = [
         ("job-name", name),
@@ -80,6 +127,7 @@ def sbatch_options(config: SlurmConfig, name: str) -> Iterator[str]:
         ("gpus-per-node", _gpus(config) if config.gpu_request == "gpus-per-node" else None),
         ("gres", _gres(config)),
         ("time", config.time),
+        ("signal", f"USR1@{saving.seconds}" if saving.seconds else None),
         ("account", config.account),
         ("partition", config.partition),
         *((field, getattr(config, field)) for field in ("qos", "constraint", "reservation", "nodelist", "exclude", "mem")),
@@ -118,7 +166,7 @@ def srun_options(config: SlurmConfig) -> list[str]:
     return options
 
 
-def task(config: SlurmConfig, command: str) -> str:
+def task(config: SlurmConfig, command: str, saving: Saving) -> str:
     """The shell text that each node runs."""
     lines = ["set -eo pipefail", 'read -ra addresses <<<"${NODE_ADDRESSES:-}"']
     if config.runtime == "none":
@@ -129,7 +177,10 @@ def task(config: SlurmConfig, command: str) -> str:
         lines.append(f'export PYTHONPATH={path}"${{PYTHONPATH:+:$PYTHONPATH}}"')
     if config.pre_commands:
         lines += ["# pre_commands", *config.pre_commands]
-    lines.append(command if config.command is not None else f"exec {command}")
+    if config.command is None:
+        lines.append(_SAVING.replace("SIGNAL", saving.signal.removeprefix("SIG")).replace("COMMAND", command))
+    else:
+        lines += [*(["trap : USR1  # meant for the command, whose processes get it too"] if saving.seconds else []), command]
     return "\n".join(lines)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from automodel_nb.configs import SlurmConfig, read
 from automodel_nb.rendering.command import Training, torchrun
-from automodel_nb.rendering.slurm import script, torchrun_options
+from automodel_nb.rendering.slurm import Saving, script, torchrun_options
 
 SRUN = r"""#!/bin/bash
 i=0; while [ -e "$RECORD/srun.$i" ]; do i=$((i + 1)); done
@@ -36,7 +36,7 @@ def config(**raw: Any) -> SlurmConfig:
 
 def render(section: SlurmConfig, *, name: str = "job", chdir: str = "/w", overrides: tuple[str, ...] = ()) -> str:
     command = torchrun(Training(overrides=overrides, shell=section.command), torchrun_options(section))
-    return script(section, command, name=name, chdir=chdir, environment=["HF_HOME", "MSG"])
+    return script(section, command, name=name, chdir=chdir, environment=["HF_HOME", "MSG"], saving=Saving())
 
 
 class Run:

@@ -7,13 +7,13 @@ import subprocess
 
 import pytest
 
-from automodel_nb.rendering.slurm import pyxis_image, sbatch_options
+from automodel_nb.rendering.slurm import Saving, pyxis_image, sbatch_options
 from tests.conftest import require
 from tests.unit.recording import config, render
 
 
 def test_nothing_given_leaves_no_line() -> None:
-    assert list(sbatch_options(config(), "job")) == [
+    assert list(sbatch_options(config(), "job", Saving())) == [
         "--job-name=job",
         "--nodes=1",
         "--ntasks-per-node=1",
@@ -50,13 +50,14 @@ def test_each_option_has_its_line() -> None:
         comment="it's #5",
         extra_sbatch={"switches": "1", "contiguous": "true", "spread-job": "false"},
     )
-    assert list(sbatch_options(section, "a b")) == [
+    assert list(sbatch_options(section, "a b", Saving("SIGTERM", 600))) == [
         '--job-name="a b"',
         "--nodes=2",
         "--ntasks-per-node=1",
         "--cpus-per-task=12",
         "--gres=gpu:h100:4,nvme:1",
         "--time=10:00:00",
+        "--signal=USR1@600",
         "--account=a",
         "--partition=p,q",
         "--qos=high",
@@ -79,13 +80,13 @@ def test_each_option_has_its_line() -> None:
 
 
 def test_whole_nodes_are_not_cut_to_a_number_of_cpus() -> None:
-    assert not [option for option in sbatch_options(config(exclusive="yes"), "job") if "cpus" in option]
-    assert "--cpus-per-task=24" in list(sbatch_options(config(exclusive="yes", cpus_per_task="3"), "job"))
+    assert not [option for option in sbatch_options(config(exclusive="yes"), "job", Saving()) if "cpus" in option]
+    assert "--cpus-per-task=24" in list(sbatch_options(config(exclusive="yes", cpus_per_task="3"), "job", Saving()))
 
 
 @pytest.mark.parametrize(("request_", "gpus", "lines"), [("none", "8", 0), ("gpus-per-node", "0", 0), ("gres", "2", 1)])
 def test_ways_to_ask_for_gpus(request_: str, gpus: str, lines: int) -> None:
-    options = list(sbatch_options(config(gpu_request=request_, gpus_per_node=gpus), "job"))
+    options = list(sbatch_options(config(gpu_request=request_, gpus_per_node=gpus), "job", Saving()))
     assert len([option for option in options if "gpu" in option]) == lines
 
 

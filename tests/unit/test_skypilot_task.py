@@ -18,6 +18,9 @@ def config(**fields: object) -> SkyPilotConfig:
     return SkyPilotConfig.model_validate(fields)
 
 
+PORT = 23742  # not the usual one, which another job may use on this machine
+
+
 def task(fields: SkyPilotConfig, **options: object) -> dict[str, object]:
     given = {"name": "llm", "setup": "true", "run": "true", "chdir": "/work", "envs": {}, "secrets": []} | options
     loaded = yaml.safe_load(skypilot.task_yaml(fields, **given))  # type: ignore[arg-type]
@@ -52,7 +55,7 @@ def training(fields: SkyPilotConfig) -> str:
 @pytest.mark.parametrize("nodes", [1, 2, 4])
 def test_every_node_meets_at_the_first_address(nodes: int, tmp_path: Path) -> None:
     addresses = [f"10.0.0.{n + 1}" for n in range(nodes)]
-    text = training(config(accelerators="H100:8", num_nodes=nodes, master_port=13742))
+    text = training(config(accelerators="H100:8", num_nodes=nodes, master_port=PORT))
     for rank in range(nodes):
         done = run(text, tmp_path, rank, "\n".join(addresses))
         assert done.stderr == ""
@@ -64,7 +67,7 @@ def test_every_node_meets_at_the_first_address(nodes: int, tmp_path: Path) -> No
             "--nproc-per-node=8",
             "--rdzv-backend=c10d",
             "--rdzv-id=sky-2026-12-01_llm_1",
-            "--rdzv-endpoint=10.0.0.1:13742",
+            f"--rdzv-endpoint=10.0.0.1:{PORT}",
             f"--rdzv-conf=is_host={int(rank == 0)}",
             f"--local-addr=10.0.0.{rank + 1}",
             "-m",
@@ -74,11 +77,11 @@ def test_every_node_meets_at_the_first_address(nodes: int, tmp_path: Path) -> No
             f"{tmp_path}/automodel_job/recipe.yaml",
             f"--checkpoint.checkpoint_dir={tmp_path}/automodel_job/checkpoints",
         ]
-        assert {"MASTER_ADDR=10.0.0.1", "MASTER_PORT=13742", f"WORLD_SIZE={8 * nodes}"} <= set(said)
+        assert {"MASTER_ADDR=10.0.0.1", f"MASTER_PORT={PORT}", f"WORLD_SIZE={8 * nodes}"} <= set(said)
 
 
 def test_a_trailing_newline_adds_no_node(tmp_path: Path) -> None:
-    done = run(training(config(accelerators="H100:8", num_nodes=2)), tmp_path, 1, "10.0.0.1\n10.0.0.2\n")
+    done = run(training(config(accelerators="H100:8", num_nodes=2, master_port=PORT)), tmp_path, 1, "10.0.0.1\n10.0.0.2\n")
     assert "--local-addr=10.0.0.2" in done.stdout.splitlines()
 
 
@@ -90,7 +93,7 @@ def test_env_vars_win_over_the_rendezvous_of_ours(tmp_path: Path) -> None:
 
 
 def test_processes_where_only_the_node_knows_its_accelerators(tmp_path: Path) -> None:
-    fields = config(instance_type="p5.48xlarge", num_nodes=2)
+    fields = config(instance_type="p5.48xlarge", num_nodes=2, master_port=PORT)
     said = run(training(fields), tmp_path, 0, "10.0.0.1\n10.0.0.2").stdout.splitlines()
     assert {"--nproc-per-node=8", "WORLD_SIZE=16"} <= set(said)
     none = run(training(fields), tmp_path, 0, "10.0.0.1\n10.0.0.2", SKYPILOT_NUM_GPUS_PER_NODE="0").stdout.splitlines()

@@ -1,0 +1,107 @@
+"""The real AutoModel under a real time limit and a real preemption: it saves, it says so, and no step is lost."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import automodel_nb as am
+from automodel_nb import cpu
+from automodel_nb.job.handle import Job
+from tests.automodel.real import AIDS, environment, make_tiny, recipe_text, run
+from tests.slurm.conftest import Kernel
+from tests.slurm.lab import SlurmLab
+
+pytestmark = [pytest.mark.slurm, pytest.mark.automodel, pytest.mark.timeout(900)]
+
+STEPS = 60
+RECIPE = {"max_steps": STEPS, "num_epochs": 9, "val_every_steps": 1000, "ckpt_every_steps": 1000}
+#: Seconds that saving is slowed down by: torchrun, told to stop, would have killed its workers after 30.
+SAVING = [pytest.param(5, id="saving takes 5 s"), pytest.param(60, id="saving takes 60 s", marks=pytest.mark.soak)]
+Losses = list[tuple[int, float]]
+
+
+def document(kernel: Kernel, saving: float = 0, step: float = 1, **fields: object) -> str:
+    """Two nodes, one process each; a step and saving take so many seconds longer."""
+    aids = {"AM_STEP_SLEEP": str(step), "AM_SAVE_SLEEP": str(saving), "PYTHONPATH": f"{cpu.PATH}:{AIDS}"}
+    section = {"gpus_per_node": "0", "nodes": 2, "nodelist": "n[1-2]", "env_vars": {**aids, "OMP_NUM_THREADS": "1"}, **fields}
+    return kernel.text(**section) + recipe_text(**RECIPE)
+
+
+def written(directory: Path) -> Losses:
+    """(step, loss) of every step as AutoModel writes it down, with all digits."""
+    entries = map(json.loads, (directory / "training.jsonl").read_text().splitlines())
+    return [(entry["step"], entry["loss"]) for entry in entries]
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Losses:
+    """The losses of a run that nothing interrupts."""
+    pytest.importorskip("nemo_automodel", reason="AutoModel is not installed; `make test` installs it")
+    place = tmp_path_factory.mktemp("whole")
+    (place / "recipe.yaml").write_text(recipe_text(make_tiny(), **RECIPE))
+    torchrun = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2", "-m", "nemo_automodel.cli.app"]
+    done = run([*torchrun, "recipe.yaml", "--checkpoint.checkpoint_dir=out"], place, environment(2))
+    assert done.returncode == 0, done.stdout
+    return written(place / "out")
+
+
+def compare(parts: Losses, whole: Losses) -> None:
+    assert [step for step, _ in parts] == [step for step, _ in whole] == list(range(STEPS))
+    assert max(abs(loss - expected) for (_, loss), (_, expected) in zip(parts, whole, strict=True)) <= 1e-6
+
+
+def until(condition: Callable[[], object], seconds: float, job: Job) -> None:
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, job.log()
+        time.sleep(0.3)
+
+
+@pytest.mark.parametrize("saving", SAVING)
+def test_the_time_limit(kernel: Kernel, whole: Losses, saving: int) -> None:
+    """Told to save before the limit, it does; resumed on other nodes it goes on with the next step."""
+    Path("tiny").symlink_to(make_tiny())
+    limit, signal = ("2", 60) if saving < 60 else ("4", 180)
+    job = am.launch(document(kernel, saving, time=limit, signal=signal))
+    assert job.wait(400) == "TIMEOUT", job.log()
+    first = written(job.directory / "checkpoints")
+    last = first[-1][0]
+    assert 0 < last < STEPS - 1
+    assert (job.reason, job.reason_code) == (f"the time limit was near: saved at step {last}", "saved_at_time_limit")
+    assert job.checkpoint is not None
+    assert job.checkpoint.name.endswith(f"_step_{last}")
+    fast = {f"slurm.env_vars.AM_{what}_SLEEP": "0" for what in ("STEP", "SAVE")}
+    resumed = job.resume({**fast, "slurm.nodelist": "n[3-4]", "slurm.time": "10", "slurm.signal": "0"})
+    assert resumed.wait(300) == "COMPLETED", resumed.log()
+    assert resumed.status.observation.nodes == ("n3", "n4")
+    compare(first + written(resumed.directory / "checkpoints"), whole)
+
+
+@pytest.mark.parametrize("saving", SAVING)
+def test_a_preemption(
+    slurm_lab_accounting: SlurmLab, whole: Losses, saving: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Preempted, it saves within the grace time; Slurm starts it again, on other nodes, and it goes on with the next step."""
+    lab, kernel = slurm_lab_accounting, Kernel(slurm_lab_accounting, tmp_path, monkeypatch)
+    Path("tiny").symlink_to(make_tiny())
+    lab.run("scontrol", "update", "PartitionName=preempt", f"GraceTime={25 + saving}")
+    job = am.launch(document(kernel, saving, step=0.5, partition="preempt", requeue=True))
+    until(lambda: (job.progress.step or 0) > 3, 120, job)
+    lab.sbatch("#!/bin/bash\nsleep 1\n", "--nodes=2", "--nodelist=n[1-2]", "--exclusive", "--partition=batch")
+    until(lambda: lab.job(job.scheduler_id)["Restarts"] == "1", 180, job)
+    until(lambda: job.state == "PENDING", 30, job)
+    lab.run("scontrol", "update", f"JobId={job.scheduler_id}", "ReqNodeList=n[3-4]", "StartTime=now")
+    assert job.wait(300) == "COMPLETED", job.log()
+    assert job.attempts == 2
+    assert job.status.observation.nodes == ("n3", "n4")
+    assert not (job.directory / "exit_code").exists()  # the first attempt was Slurm's to end
+    assert (job.directory / "exit_code.1").exists()
+    assert job.progress.restarts == 1
+    followed = [line for _, line in job.follow()]
+    assert sum("initiating graceful stop" in line for line in followed) == 1
+    compare(written(job.directory / "checkpoints"), whole)
