@@ -58,7 +58,9 @@ def signal_comes_after_the_start(parts: Parts, facts: Facts) -> Iterator[Problem
         return
     time, signal = int(parts.config.time.seconds), parts.config.signal
     if signal >= time:
-        message = f"`signal` is {in_words(signal)} before the end of {in_words(time)}: training would be told to stop as it begins"
+        message = (
+            f"`signal` is {in_words(signal)} before the end of {in_words(time)}: training would be told to stop as it begins"
+        )
         yield Problem(message, "slurm.signal", Fix("give fewer seconds, or more time"))
 
 

@@ -48,6 +48,8 @@ class SlurmLauncher:
         """See `Launcher.submit`. On a login node the directory is made here, in the same trip."""
         array = getattr(plan.config, "array", None)
         extra: dict[str, str | bool] = {"array": array} if array else {}
+        if getattr(plan.config, "nsys_enabled", False):
+            extra["nsys"] = getattr(plan.config, "nsys_output", None) or str(directory / "nsys")
         argv = sbatch_argv(str(directory), plan.chdir, array=array is not None)
         env = resolve(plan.environment, environ, {"AUTOMODEL_JOB_DIR": str(directory)})
         host = hosts.host(plan.host)

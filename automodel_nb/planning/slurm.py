@@ -16,13 +16,14 @@ from automodel_nb.plan import JOB_DIR_PLACEHOLDER, EnvironmentValue, SetAtStart
 from automodel_nb.planning.parts import Parts, Rendered
 from automodel_nb.planning.training import preemption_signal
 from automodel_nb.rendering import environment
-from automodel_nb.rendering.command import checkpoint_override, torchrun
+from automodel_nb.rendering.command import FT_LAUNCHER, TORCHRUN, checkpoint_override, torchrun
 from automodel_nb.rendering.nccl import NCCL
 from automodel_nb.rendering.shell import Raw
-from automodel_nb.rendering.slurm import Saving, script, torchrun_options
+from automodel_nb.rendering.slurm import script, torchrun_options
+from automodel_nb.rendering.slurm_task import Saving, fault_tolerant, profiler
 
 #: Fields that are read and do nothing yet: a launch that asks for one is refused, not run without it.
-_NOT_YET = ("chain", "fault_tolerance", "nsys_enabled")
+_NOT_YET = ("chain",)
 
 
 def render(parts: Parts, name: str) -> Rendered:
@@ -32,7 +33,9 @@ def render(parts: Parts, name: str) -> Rendered:
     if config.array is not None:  # each task its own checkpoints: AutoModel resumes from what it finds
         own = Raw(f'{checkpoint_override()}/task"$SLURM_ARRAY_TASK_ID"')
         training = replace(training, overrides=[own if word == checkpoint_override() else word for word in training.overrides])
-    command = torchrun(training, torchrun_options(config))
+    module = FT_LAUNCHER if config.fault_tolerance else TORCHRUN
+    options = [*torchrun_options(config), *fault_tolerant(config)]
+    command = torchrun(training, options, module=module, before_worker=profiler(config))
     there = parts.facts.there
     files: dict[str, str] = {}
     if there and _on_cpu(config):  # our own files are not on that side
@@ -97,12 +100,10 @@ def _findings(parts: Parts, config: SlurmConfig, hf_home: str) -> Iterator[Findi
             yield parts.finding("not-built", "error", message, f"slurm.{field}", Fix("take it out"))
     if config.container_image is None:
         return
-    if config.runtime != "pyxis":
-        message = f"an image is given, and container_runtime {config.runtime} cannot run it" + (
-            " yet" if config.runtime == "apptainer" else ""
-        )
+    if config.runtime == "none":
+        message = "an image is given, and container_runtime none cannot run it"
         yield parts.finding("container-runtime", "error", message, "slurm.container_runtime", Fix("say `pyxis`"))
     for field, path in {"slurm.chdir": parts.chdir, "slurm.job_dir": config.job_dir, "slurm.hf_home": hf_home}.items():
         if "," in path or ":" in path:
-            message = f"{path} is mounted in the container, and Pyxis has no way to write a comma or colon in a path"
+            message = f"{path} is mounted in the container, and a mount has no way to write a comma or colon in a path"
             yield parts.finding("mount-path", "error", message, field, Fix("use another directory"))

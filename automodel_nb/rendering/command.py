@@ -11,6 +11,8 @@ from automodel_nb.rendering.shell import Raw, in_job_dir, join
 
 Generation = Literal["old", "new"]
 _RECIPE = in_job_dir("recipe.yaml")
+TORCHRUN = "torch.distributed.run"
+FT_LAUNCHER = "nvidia_resiliency_ext.fault_tolerance.launcher"  # the script `ft_launcher`
 _ONE = ("--nproc-per-node", "1")
 
 
@@ -50,19 +52,23 @@ def alone(training: Training) -> str:
     return join([*_python(training), *_automodel(training, _ONE), *training.overrides])
 
 
-def torchrun(training: Training, options: Sequence[str]) -> str:
+def torchrun(training: Training, options: Sequence[str], *, module: str = TORCHRUN, before_worker: Sequence[str] = ()) -> str:
     """Several processes.
 
     Args:
         training: what they run.
         options: torchrun's own (``--standalone``, ``--nproc-per-node=8``, rendezvous).
+        module: torchrun's, or one that takes its place.
+        before_worker: words in front of each worker's own command, such as a profiler's.
     """
     if training.shell is not None:
         return training.shell
     # AutoModel before 0.4 does not see that it is torchrun's worker: each would start torchrun again, on all devices.
     worker = _automodel(training, _ONE if training.generation == "old" else ())
+    if before_worker:
+        worker = ["--no-python", *before_worker, *_python(training), *worker]
     # not the `torchrun` on PATH: that one may belong to another Python
-    return join([*_python(training), "-m", "torch.distributed.run", *options, *worker, *training.overrides])
+    return join([*_python(training), "-m", module, *options, *worker, *training.overrides])
 
 
 def checkpoint_override() -> Raw:

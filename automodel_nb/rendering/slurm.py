@@ -6,63 +6,18 @@ import os
 import re
 import shlex
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING
 
 from automodel_nb.configs import SlurmConfig, VolumeMapping
 from automodel_nb.rendering.shell import Raw
+from automodel_nb.rendering.slurm_task import Saving, task
 
 if TYPE_CHECKING:
     from jinja2 import Template
 
 #: AutoModel's published rendezvous port.
 FIRST_PORT = 13742
-
-
-#: What of a node's task tells the training to save. Slurm signals the task (some sites: every process below it); torchrun
-#: must not have it: it would give its workers 30 s and then kill them. One worker is enough, AutoModel asks all of them.
-_SAVING = r"""
-# USR1 comes before the time limit, TERM with a preemption or scancel: the workers are told to save and stop, not torchrun.
-attempt=${1-} told=0
-save() {
-  local process parent
-  told=$((told + 1))
-  [ "$SLURM_NODEID" != 0 ] || echo "automodel_nb: $1: the training is told to save and stop"
-  for process in /proc/[0-9]*; do
-    if grep -qzsx "SLURM_JOB_ID=$SLURM_JOB_ID" "$process/environ" && grep -qzs ^LOCAL_RANK= "$process/environ"; then
-      parent=$(sed -n 's/^PPid:[^0-9]*//p' "$process/status")
-      # a worker's own children, its data loaders, have its LOCAL_RANK
-      grep -qzs ^LOCAL_RANK= "/proc/$parent/environ" || kill -s SIGNAL "${process#/proc/}"
-    fi
-  done 2>/dev/null
-}
-trap 'save "the time limit is near"; [ "$SLURM_NODEID" != 0 ] || true >"$AUTOMODEL_JOB_DIR/limit$attempt"' USR1
-trap 'save "Slurm ends this attempt"' TERM
-set -m # a process group of its own
-(trap '' USR1; exec COMMAND) &
-set +m
-training=$! seen=
-# a signal ends the wait and not the training
-until [ "$seen" = "$told" ]; do
-  seen=$told
-  wait "$training" && code=0 || code=$?
-done
-exit "$code"
-""".strip()
-
-
-@dataclass(frozen=True, slots=True)
-class Saving:
-    """How training is told to save before Slurm ends it.
-
-    Attributes:
-        signal: what AutoModel saves and stops on (``SIGTERM``).
-        seconds: before the time limit; 0: never.
-    """
-
-    signal: str = "SIGTERM"
-    seconds: int = 0
 
 
 def torchrun_options(config: SlurmConfig) -> list[str]:
@@ -91,7 +46,6 @@ def script(config: SlurmConfig, command: str, *, name: str, chdir: str, environm
         environment: names of the variables that the job is given; in a container they win over the image's.
         saving: how training is told to save before it is ended.
     """
-    container = config.runtime == "pyxis"
     text = task(config, command, saving)
     delimiter = "TASK"
     while re.search(rf"^{delimiter}$", text, re.MULTILINE):
@@ -101,18 +55,19 @@ def script(config: SlurmConfig, command: str, *, name: str, chdir: str, environm
         "master_port": config.master_port,
         "first_port": FIRST_PORT,
         "world_size": config.nodes * config.ntasks_per_node,
-        "container": container,
+        "runtime": config.runtime,
         "task": text,
         "delimiter": delimiter,
         "srun_options": "".join(f" {shlex.quote(option)}" for option in srun_options(config)),
     }
-    if container:
+    if config.runtime != "none":
+        image = pyxis_image if config.runtime == "pyxis" else apptainer_image
         values |= {
-            "image": shlex.quote(pyxis_image(config.container_image or "", chdir)),
+            "image": shlex.quote(image(config.container_image or "", chdir)),
             "mounts": list(mounts(config, chdir)),
             "workdir": shlex.quote(config.container_workdir) if config.container_workdir else '"$PWD"',
             "container_flags": list(container_flags(config)),
-            "container_env": ",".join(sorted({*environment, "MASTER_ADDR", "MASTER_PORT", "WORLD_SIZE"})),
+            "container_env": sorted({*environment, "MASTER_ADDR", "MASTER_PORT", "WORLD_SIZE"}),
         }
     return _template().render(values)
 
@@ -166,24 +121,6 @@ def srun_options(config: SlurmConfig) -> list[str]:
     return options
 
 
-def task(config: SlurmConfig, command: str, saving: Saving) -> str:
-    """The shell text that each node runs."""
-    lines = ["set -eo pipefail", 'read -ra addresses <<<"${NODE_ADDRESSES:-}"']
-    if config.runtime == "none":
-        lines.append('mkdir -p -- "$HF_HOME" || true')  # who needs the cache says so
-    source = config.nemo_mount.dest if config.nemo_mount and config.runtime != "none" else config.repo_root
-    if source:
-        path = shlex.quote(os.path.expanduser(source))
-        lines.append(f'export PYTHONPATH={path}"${{PYTHONPATH:+:$PYTHONPATH}}"')
-    if config.pre_commands:
-        lines += ["# pre_commands", *config.pre_commands]
-    if config.command is None:
-        lines.append(_SAVING.replace("SIGNAL", saving.signal.removeprefix("SIG")).replace("COMMAND", command))
-    else:
-        lines += [*(["trap : USR1  # meant for the command, whose processes get it too"] if saving.seconds else []), command]
-    return "\n".join(lines)
-
-
 def pyxis_image(image: str, chdir: str) -> str:
     """The image in Enroot's spelling: ``registry#name:tag``, or an absolute path.
 
@@ -201,6 +138,13 @@ def pyxis_image(image: str, chdir: str) -> str:
     return f"{scheme}{separator}{registry}#{name}" if is_registry else image
 
 
+def apptainer_image(image: str, chdir: str) -> str:
+    """The image in Apptainer's spelling: ``docker://registry/name:tag``, or an absolute path."""
+    if re.match(r"[/.~]", image) or re.search(r"\.(sif|img|simg)$", image):
+        return absolute(image, chdir)
+    return image if "://" in image else f"docker://{image.replace('#', '/')}"
+
+
 def mounts(config: SlurmConfig, chdir: str) -> Iterator[str]:
     """The mounts as words of the script: the job's and the working directory, the cache, then the user's."""
     for variable in ("AUTOMODEL_JOB_DIR", "PWD", "HF_HOME"):
@@ -215,8 +159,11 @@ def mount_text(mount: VolumeMapping, chdir: str) -> str:
 
 
 def container_flags(config: SlurmConfig) -> Iterator[str]:
-    """Pyxis's flags that come from the section."""
-    if config.container_mount_home is not None:
+    """The container runtime's flags that come from the section."""
+    if config.runtime == "apptainer":
+        yield from ["--nv"] if _gpus(config) else []
+        yield from {True: ['--home="$HOME"'], False: ["--no-home"], None: []}[config.container_mount_home]
+    elif config.container_mount_home is not None:
         yield "--container-mount-home" if config.container_mount_home else "--no-container-mount-home"
 
 

@@ -12,7 +12,8 @@ import pytest
 import automodel_nb as am
 from automodel_nb import cpu
 from automodel_nb.job.handle import Job
-from tests.automodel.real import AIDS, environment, make_tiny, recipe_text, run
+from automodel_nb.showing import card_data
+from tests.automodel.real import AIDS, environment, losses, make_tiny, recipe_text, run
 from tests.slurm.conftest import Kernel
 from tests.slurm.lab import SlurmLab
 
@@ -105,3 +106,52 @@ def test_a_preemption(
     followed = [line for _, line in job.follow()]
     assert sum("initiating graceful stop" in line for line in followed) == 1
     compare(written(job.directory / "checkpoints"), whole)
+
+
+NSYS = r"""#!/bin/bash
+# stands in for nsys, which cannot be had here: fills in the output's name as nsys does, runs the program, writes the report
+for word; do case $word in --output=*) name=${word#--output=} ;; esac; done
+name=${name//%h/$SLURMD_NODENAME}
+while [[ $name =~ %q\{([A-Z_]+)\} ]]; do name=${name//"${BASH_REMATCH[0]}"/${!BASH_REMATCH[1]}}; done
+while [ "${1#-}" != "$1" ] || [ "$1" = profile ]; do shift; done
+trap : TERM INT
+"$@"
+code=$?
+[ ! -e "$name.nsys-rep" ] || exit 99
+echo "$*" >"$name.nsys-rep"
+exit $code
+"""
+
+
+def test_nsys_writes_one_report_a_node_and_rank(kernel: Kernel) -> None:
+    Path("tiny").symlink_to(make_tiny())
+    nsys = kernel.directory / "bin" / "nsys"
+    nsys.parent.mkdir()
+    nsys.write_text(NSYS)
+    nsys.chmod(0o755)
+    fields = {"nsys_enabled": True, "pre_commands": f"PATH={nsys.parent}:$PATH", "signal": 0}
+    job = am.launch(document(kernel, step=0, **fields).replace(f"max_steps: {STEPS}", "max_steps: 3"))
+    assert job.wait(200) == "COMPLETED", job.log()
+    reports = sorted(path.name for path in (job.directory / "nsys").iterdir())
+    rows = dict(card_data(job).config)
+    assert rows["profiling"].startswith("nsys is on")
+    assert rows["reports"] == f"{job.directory}/nsys: {', '.join(reports)}"
+    assert reports == [f"job{job.scheduler_id}.n{rank + 1}.rank{rank}.0.nsys-rep" for rank in (0, 1)]
+
+
+def test_a_worker_that_dies_is_started_again(kernel: Kernel) -> None:
+    """ft_launcher in torchrun's place: one worker dies once, all begin again at the checkpoint."""
+    pytest.importorskip("nvidia_resiliency_ext", reason="nvidia-resiliency-ext is not installed; `make test` installs it")
+    Path("tiny").symlink_to(make_tiny())
+    aids = {"AM_FAIL": "1:5", "AM_FAIL_KIND": "kill", "AM_FAIL_ONCE": str(kernel.directory / "once")}
+    env = {"env_vars": {**aids, "PYTHONPATH": f"{cpu.PATH}:{AIDS}", "OMP_NUM_THREADS": "1"}}
+    fields = {"nodes": 1, "ntasks_per_node": 2, "nodelist": "n1", "fault_tolerance": {"max_restarts": 2}, **env}
+    recipe = {"ckpt_every_steps: 1000": "ckpt_every_steps: 3", f"max_steps: {STEPS}": "max_steps: 8"}
+    text = document(kernel, **fields)
+    for old, new in recipe.items():
+        text = text.replace(old, new)
+    job = am.launch(text)
+    assert job.wait(300) == "COMPLETED", job.log()
+    assert (kernel.directory / "once").exists()
+    assert [step for step, _ in losses(job.log())] == [0, 1, 2, 3, 4, 3, 4, 5, 6, 7]
+    assert job.progress.restarts == 1

@@ -9,16 +9,23 @@ from typing import Any
 
 from automodel_nb.configs import SlurmConfig, read
 from automodel_nb.rendering.command import Training, torchrun
-from automodel_nb.rendering.slurm import Saving, script, torchrun_options
+from automodel_nb.rendering.slurm import script, torchrun_options
+from automodel_nb.rendering.slurm_task import Saving, profiler
 
 SRUN = r"""#!/bin/bash
 i=0; while [ -e "$RECORD/srun.$i" ]; do i=$((i + 1)); done
 printf '%s\0' "$@" >"$RECORD/srun.$i"
-while [ "$1" != bash ]; do shift; done
+while [ "${1#-}" != "$1" ]; do shift; done
 SLURM_NODEID=0 SLURMD_NODENAME=n1 exec "$@"
 """
 SCONTROL = """#!/bin/bash
 [ "$2" = hostnames ] && printf 'n1.invalid\\nn2.invalid\\n' || echo "NodeName=n1 NodeAddr=10.1.2.3 NodeHostName=n1"
+"""
+APPTAINER = r"""#!/bin/bash
+printf '%s\0' "$@" >"$RECORD/apptainer"
+env -0 >"$RECORD/apptainer.env"
+while [ "$1" != bash ]; do shift; done
+exec "$@"
 """
 PYTHON = r"""#!/bin/bash
 printf '%s\0' "$@" >"$RECORD/python"
@@ -35,7 +42,8 @@ def config(**raw: Any) -> SlurmConfig:
 
 
 def render(section: SlurmConfig, *, name: str = "job", chdir: str = "/w", overrides: tuple[str, ...] = ()) -> str:
-    command = torchrun(Training(overrides=overrides, shell=section.command), torchrun_options(section))
+    training = Training(overrides=overrides, shell=section.command)
+    command = torchrun(training, torchrun_options(section), before_worker=profiler(section))
     return script(section, command, name=name, chdir=chdir, environment=["HF_HOME", "MSG"], saving=Saving())
 
 
@@ -44,7 +52,7 @@ class Run:
 
     def __init__(self, root: Path) -> None:
         self.root = root
-        for name, text in {"srun": SRUN, "scontrol": SCONTROL, "python": PYTHON}.items():
+        for name, text in {"srun": SRUN, "scontrol": SCONTROL, "python": PYTHON, "apptainer": APPTAINER}.items():
             path = root / "bin" / name
             path.parent.mkdir(exist_ok=True)
             path.write_text(text)

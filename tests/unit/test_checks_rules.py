@@ -381,6 +381,13 @@ CASES = [
         "limit of 5 min leaves no 5 min",
     ),
     Case(
+        "signal-early",
+        "slurm: {time: 10, signal: 600}\n" + RECIPE,
+        "slurm: {time: 10, signal: 300}\n" + RECIPE,
+        "slurm.signal",
+        "told to stop as it begins",
+    ),
+    Case(
         "signal-late",
         SLURM + "  signal: 60\n" + RECIPE,
         SLURM + "  signal: 300\n" + RECIPE,

@@ -229,3 +229,38 @@ def test_hostile_values_arrive_literally(
     assert mounted[3:] == [f"{run.root}/m/{source}:/{dest}"]
     assert not list(run.root.rglob("pwned"))
     assert (run.root / "hf" / hf).is_dir()
+
+
+def test_apptainer(run: Run) -> None:
+    """By a stand-in that records: a real one was not tried."""
+    section = config(
+        container_image="nvcr.io/nvidia/nemo:dev",
+        container_runtime="apptainer",
+        extra_mounts=["/usr:/opt/a b:ro"],
+        container_mount_home="no",
+        nodes="2",
+    )
+    done = run(render(section), MSG="a secret, 'quoted'", HF_TOKEN="hf")
+    assert done.returncode == 0, done.stderr
+    words = run.words("apptainer")
+    binds = f"{run.job_dir}:{run.job_dir},{run.chdir}:{run.chdir},{run.root}/places/hf:{run.root}/places/hf,/usr:/opt/a b:ro"
+    before = words[: words.index("bash")]
+    assert before == ["exec", f"--bind={binds}", f"--pwd={run.chdir}", "--nv", "--no-home", "docker://nvcr.io/nvidia/nemo:dev"]
+    assert not any("secret" in word for word in words)
+    env = dict(pair.split("=", 1) for pair in run.words("apptainer.env") if "=" in pair)
+    assert env["APPTAINERENV_MSG"] == "a secret, 'quoted'"
+    assert env["APPTAINERENV_WORLD_SIZE"] == "16"
+    assert "torch.distributed.run" in run.words("python")
+
+
+def test_nsys_stands_before_each_worker(run: Run) -> None:
+    done = run(render(config(nsys_enabled="true", nsys_args="--trace=cuda", nodes="2")), SLURM_RESTART_COUNT="1")
+    assert done.returncode == 0, done.stderr
+    words = run.words("python")
+    worker = words[words.index("--no-python") + 1 :]
+    name = "job%q{SLURM_JOB_ID}.1.%h.rank%q{RANK}.%q{TORCHELASTIC_RESTART_COUNT}"
+    assert worker[:5] == ["nsys", "profile", "--wait=primary", f"--output={run.job_dir}/nsys/{name}", "--trace=cuda"]
+    assert worker[5:8] == ["python", "-m", "nemo_automodel.cli.app"]
+    assert (run.job_dir / "nsys").is_dir()
+    run(render(config(nsys_enabled="true", nsys_output=f"{run.root}/my reports")))
+    assert any(word.startswith(f"--output={run.root}/my reports/job%q") for word in run.words("python"))
