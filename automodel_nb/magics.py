@@ -179,13 +179,18 @@ class AutomodelMagics(Magics):
     @no_var_expand
     @magic_arguments("%automodel_cancel")
     @argument("job", help="a job's id, scheduler id or name; `last` is the newest")
+    @argument("--down", action="store_true", help="remove its SkyPilot cluster too, with all that is on its disks")
     @line_magic
     def automodel_cancel(self, line: str) -> None:
         """Stop a job. An interactive one is asked to save first; cancel again to interrupt, and again to kill it."""
         from automodel_nb.api import attach
 
-        job = attach(_parse(self.automodel_cancel, line).job)
-        job.cancel()
+        args = _parse(self.automodel_cancel, line)
+        job = attach(args.job)
+        if args.down:
+            job.down()
+        else:
+            job.cancel()
         self._show(job, stay=False)
 
     @no_var_expand

@@ -8,7 +8,9 @@ import time
 from collections import deque
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from automodel_nb.job import clusters
 from automodel_nb.job.handle import Job
 from automodel_nb.job.session import session
 from automodel_nb.launchers.slurm import sbatch_argv
@@ -22,6 +24,9 @@ from automodel_nb.watching.lines import clean
 from automodel_nb.watching.points import decimate
 from automodel_nb.watching.reading import LOOK, view_points
 
+if TYPE_CHECKING:
+    from automodel_nb.launchers.skypilot_clusters import Cluster
+
 CARD_POINTS = 600  # a curve some hundred pixels wide shows no more
 CARD_LINES = 12
 _TAIL_BYTES = 1 << 16
@@ -32,6 +37,8 @@ def card_data(job: Job) -> CardData:
     status, record = job.status, job.record
     seen = status.observation
     checkpoint, model = job.checkpoint, job.model_path
+    cluster = clusters.up(record)
+    cost = clusters.cost(record, status, cluster)
     return CardData(
         job_id=job.id,
         name=job.name,
@@ -62,6 +69,9 @@ def card_data(job: Job) -> CardData:
         config=_config_rows(job),
         command=record.command,
         attempt=seen.attempt,
+        cost=cost.total if cost else None,
+        hourly=cost.hourly if cost else None,
+        cluster_up=_still_up(job, cluster) if cluster and clusters.idle(seen.state) else "",
         previous=record.resumed_from or "",
         next=session().store.resumption_of(job.id) if seen.state.final else "",
     )
@@ -71,6 +81,7 @@ def row(job: Job) -> JobRow:
     """What the table of jobs shows of one."""
     status = job.status
     seen, progress = status.observation, job.progress
+    up = "its cluster is still up" if clusters.idle(seen.state) and clusters.up(job.record) else ""
     other = job.record.user if job.record.user != getpass.getuser() else ""
     return JobRow(
         job_id=job.id,
@@ -84,8 +95,12 @@ def row(job: Job) -> JobRow:
         progress=progress,
         loss=progress.last_loss,
         owner=other,
-        note=status.silent or (seen.reason if seen.state is not JobState.COMPLETED else ""),
+        note="; ".join(filter(None, [status.silent or (seen.reason if seen.state is not JobState.COMPLETED else ""), up])),
     )
+
+
+def _still_up(job: Job, cluster: Cluster) -> str:
+    return f"Its cluster is still up: {clusters.price(cluster)}. `%automodel_cancel {job.id} --down` takes it down now."
 
 
 def newest_jobs(limit: int | None) -> tuple[list[Job], list[str]]:
@@ -93,7 +108,7 @@ def newest_jobs(limit: int | None) -> tuple[list[Job], list[str]]:
     kernel = session()
     records = kernel.store.records()
     statuses = kernel.tracker.observe_all(records[:limit])
-    notes = list(kernel.store.skipped)
+    notes = [*clusters.remarks(records, statuses), *kernel.store.skipped]
     asked = {record.method for record in records[:limit] if not statuses[record.id].observation.state.final}
     for method in sorted(asked - {"interactive"}):
         name = {"slurm": "Slurm", "skypilot": "SkyPilot"}[method]

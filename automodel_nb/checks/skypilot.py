@@ -4,21 +4,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from automodel_nb.checks.rules import Problem, Rule, rule
 from automodel_nb.checks.world import number
 from automodel_nb.configs import SkyPilotConfig
 from automodel_nb.findings import Fix, Severity
-from automodel_nb.rendering.clouds import NO_AUTOSTOP, NO_SPOT, STOPS
-from automodel_nb.rendering.skypilot import REMOTE_DIR, autostop, cloud, is_managed
+from automodel_nb.rendering.clouds import NO_AUTOSTOP, NO_SPOT, SHARED, STOPS
+from automodel_nb.rendering.skypilot import autostop, cloud, is_managed, outlives_its_cluster
 
 if TYPE_CHECKING:
     from automodel_nb.checks.facts import Facts
     from automodel_nb.planning.parts import Parts
 
-#: Infrastructures whose nodes share a file system, so that any absolute path may well outlive a cluster.
-_SHARED = frozenset({"slurm", "kubernetes", "k8s", "ssh"})
 _OFTEN = 200  # steps between two checkpoints that are many where an instance can vanish at any time
 _DIR = "checkpoint.checkpoint_dir"
 _EVERY = "step_scheduler.ckpt_every_steps"
@@ -143,7 +141,7 @@ def checkpoints_are_together(parts: Parts, config: SkyPilotConfig, facts: Facts)
     Source: each node writes its own part of a checkpoint.
     """
     where = _instance_disk(parts, config)
-    if where and not is_managed(config) and not config.use_spot and config.num_nodes > 1 and cloud(config) not in _SHARED:
+    if where and not is_managed(config) and not config.use_spot and config.num_nodes > 1 and cloud(config) not in SHARED:
         message = f"{where} on each node's own disk: no node has the whole of a checkpoint of {config.num_nodes} nodes"
         yield Problem(message, _DIR, _BUCKET)
 
@@ -155,7 +153,7 @@ def checkpoints_outlive_the_cluster(parts: Parts, config: SkyPilotConfig, facts:
     Source: a cluster's disks go with it.
     """
     where, idle = _instance_disk(parts, config), autostop(config)
-    apart = config.num_nodes > 1 and cloud(config) not in _SHARED
+    apart = config.num_nodes > 1 and cloud(config) not in SHARED
     if where and not is_managed(config) and not config.use_spot and not apart and idle is not None and idle["down"]:
         message = f"{where} on the cluster, which is removed {idle['idle_minutes']} minutes after the job's end"
         yield Problem(message, _DIR, _BUCKET)
@@ -260,21 +258,9 @@ def _spot(config: SkyPilotConfig) -> bool:
 def _instance_disk(parts: Parts, config: SkyPilotConfig) -> str:
     """``… is``, where checkpoints are written to a disk of the instances; empty where they are not."""
     directory = parts.recipe.get(_DIR)
-    if config.command is not None or parts.recipe.get("checkpoint.enabled") is False or _durable(config, directory):
+    if config.command is not None or parts.recipe.get("checkpoint.enabled") is False or outlives_its_cluster(config, directory):
         return ""
     return f"`{directory}` is" if isinstance(directory, str) else "the job's own directory is"
-
-
-def _durable(config: SkyPilotConfig, directory: Any) -> bool:
-    if not isinstance(directory, str):
-        return False
-    for target, source in config.file_mounts.items():
-        remote = "://" in source if isinstance(source, str) else True
-        if remote and (directory == target or directory.startswith(target.rstrip("/") + "/")):
-            return True
-    if "://" in directory:
-        return True
-    return cloud(config) in _SHARED and directory.startswith("/") and not directory.startswith(REMOTE_DIR)
 
 
 RULES = (

@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from automodel_nb import hosts
 from automodel_nb.errors import JobError
 from automodel_nb.interpolation import Masker
+from automodel_nb.job.clusters import take_down
 from automodel_nb.job.record import JobRecord
 from automodel_nb.job.session import Session, session
 from automodel_nb.job.tracker import Status
@@ -249,8 +249,7 @@ class Job:
     def cancel(self) -> None:
         """Ask it to stop.
 
-        An interactive job is asked to save and stop; a second call interrupts it, a third kills it. A cluster job is
-        cancelled in its scheduler.
+        An interactive job is asked to save and stop, a second call interrupts it, a third kills it; others are cancelled.
 
         Raises:
             JobError: it belongs to another user, or cannot be reached from this machine.
@@ -262,6 +261,16 @@ class Job:
         launcher(self.method).stop(self._record.ref(), _LADDER[min(self._stops, len(_LADDER) - 1)])
         self._stops += 1
         self._session.tracker.poke(self.method)
+
+    def down(self) -> None:
+        """Remove its SkyPilot cluster and all that is on the disks; a job that still runs on it is cancelled first.
+
+        Raises:
+            JobError: it is no SkyPilot job, belongs to another user, or its cluster cannot be removed.
+        """
+        self.cancel()
+        self.wait(timeout=30)
+        take_down(self._record)
 
     def resume(self, overrides: dict[str, str] | None = None) -> Job:
         """Launch it again from its newest complete checkpoint.
@@ -276,20 +285,13 @@ class Job:
             JobError: there is no complete checkpoint, or the job still runs.
             LaunchError: it cannot be launched again; nothing was.
         """
-        from automodel_nb.job.launching import submit
-        from automodel_nb.planning import make_plan
+        from automodel_nb.job.resuming import resume
 
         self._own("resumed")
         hosts.again()
         if not self.state.final and self.state is not JobState.UNKNOWN:
             raise JobError(f"{self.id} is {self.state}; it can be resumed once it has ended")
-        newest = self._record.checkpoint(anew=True)
-        if newest is None:
-            raise JobError(f"{self.id} has no complete checkpoint in {self._record.checkpoint_dir}")
-        request = self._record.request
-        restored = {**request.overrides, **(overrides or {}), "checkpoint.restore_from": str(newest)}
-        plan = make_plan(replace(request, overrides=restored), yaml=self.yaml)
-        record = submit(plan, self._session.store, resumed_from=self.id)
+        record = resume(self._record, self._session.store, overrides or {})
         self._session.tracker.poke(record.method)
         return Job(record, self._session)
 

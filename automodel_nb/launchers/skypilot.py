@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -17,12 +18,14 @@ from automodel_nb.launchers.base import JobRef, Stop, Submission
 from automodel_nb.launchers.interactive import exit_words
 from automodel_nb.launchers.skypilot_client import SkyPilotError, call, muted, translated
 from automodel_nb.launchers.skypilot_errors import explain
+from automodel_nb.launchers.skypilot_prices import price_of
 from automodel_nb.plan import Plan
 from automodel_nb.rendering.skypilot import REMOTE_DIR, is_managed, task_name
 from automodel_nb.states import JobState, Observation
 
 _ACTIVE = frozenset({"PENDING", "RUNNING", "WAITING"})
 _LOG_TAIL = 65536
+_SENDING = 10.0  # seconds that a launch which was broken off may still take to reach the server
 _MANAGED_FIELDS = ["job_id", "job_name", "status", "failure_reason", "submitted_at", "start_at", "end_at", "recovery_count"]
 
 
@@ -37,25 +40,37 @@ class SkyPilotLauncher:
         name = f"{task_name(plan.name)}-{job_id}"
         managed = is_managed(config)
         secrets = {key: v.resolve(environ) for key, v in plan.environment.items() if isinstance(v, EnvTemplate)}
+        price = price_of(config)
+        hourly = price.hourly(use_spot=config.use_spot) if price else None
         request: list[str] = []
+        begun, broken_off, sent = threading.Event(), threading.Event(), threading.Event()
 
         def launch(sky: Any) -> None:
             task = make_task(sky, plan.files["task.yaml"], directory, secrets)
-            with muted():
-                if managed:
-                    request.append(str(sky.jobs.launch(task, name=name, job_group=None)))
-                else:
-                    request.append(str(sky.launch(task, cluster_name=name)))
+            begun.set()
+            if broken_off.is_set():
+                return
+            try:
+                with muted():
+                    if managed:
+                        request.append(str(sky.jobs.launch(task, name=name, job_group=None)))
+                    else:
+                        request.append(str(sky.launch(task, cluster_name=name)))
+            finally:
+                sent.set()
 
         try:
             call(launch, timeout=120)
-        except KeyboardInterrupt:
-            raise SubmissionError(_take_back(name, managed, request, "the launch was interrupted")) from None
-        except UnreachableError as error:
-            raise SubmissionError(_take_back(name, managed, request, str(error)) if request else str(error)) from None
+        except (KeyboardInterrupt, UnreachableError) as error:
+            broken_off.set()
+            why = "the launch was interrupted" if isinstance(error, KeyboardInterrupt) else str(error)
+            # its own thread goes on sending it, and only what has a number can be cancelled
+            if begun.is_set() and (not sent.wait(_SENDING) or request):
+                why = _take_back(name, managed, request, why)
+            raise SubmissionError(why) from None
         except SkyPilotError as error:
             raise SubmissionError(str(error)) from None
-        extra = {"request": request[0], "managed": managed, "spot": config.use_spot, "job_number": None if managed else 1}
+        extra = {"request": request[0], "managed": managed, "spot": config.use_spot, "hourly": hourly}
         return Submission(name, cluster=name, extra=extra)
 
     def poll(self, jobs: Sequence[JobRef]) -> Mapping[str, Observation]:
@@ -224,12 +239,14 @@ def _take_back(name: str, managed: bool, request: list[str], why: str) -> str:
     """Undo a launch that nobody will know of; what to tell the user."""
     see = "`!sky jobs queue`" if managed else "`!sky status`"
     end = f"`!sky jobs cancel -n {name}`" if managed else f"`!sky down {name}`"
+    left = f"{why}; {name} may still come up and cost money: look with {see}, and end it with {end}"
     try:
-        if request:
-            call(lambda sky: sky.get(sky.client.sdk.api_cancel(request[0], silent=True)), timeout=20)
+        if not request:
+            return left
+        call(lambda sky: sky.get(sky.client.sdk.api_cancel(request[0], silent=True)), timeout=20)
         call(lambda sky: sky.jobs.cancel(name=name) if managed else sky.down(name), timeout=20)
     except JobError:
-        return f"{why}; {name} may still come up and cost money: look with {see}, and end it with {end}"
+        return left
     return f"{why}; it is cancelled, and what there is of {name} is being taken down: look with {see}"
 
 

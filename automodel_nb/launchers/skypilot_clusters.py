@@ -1,17 +1,19 @@
-"""Clusters that cost money, and which of them no job needs any more."""
+"""Clusters that cost money."""
 
 from __future__ import annotations
 
 import re
+import threading
 import time
-from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
+from automodel_nb.errors import AutomodelError
 from automodel_nb.launchers.skypilot_client import call
 from automodel_nb.launchers.skypilot_states import word
 
 _OURS = re.compile(r"-([a-z0-9]{8})$")
+_FRESH = 15.0  # seconds for which an answer is taken for the present state
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +45,41 @@ class Cluster:
         return self.hourly * max(0.0, (time.time() if now is None else now) - self.since) / 3600
 
 
+@dataclass(frozen=True, slots=True)
+class Look:
+    """What SkyPilot said of the user's clusters.
+
+    Attributes:
+        clusters: those that were made for a job of ours, by the job's id.
+        silent: why it is not known what is up; empty where it is.
+    """
+
+    clusters: dict[str, Cluster]
+    silent: str = ""
+
+    def up(self, job_id: str) -> Cluster | None:
+        """The cluster of that job, where it costs money."""
+        found = self.clusters.get(job_id)
+        return found if found is not None and found.state != "STOPPED" else None
+
+
+_lock = threading.Lock()
+_last: tuple[float, Look] | None = None
+
+
+def look(*, anew: bool = False) -> Look:
+    """The user's clusters, asked for at most every 15 s by whoever shows them; with `anew`, now."""
+    global _last
+    with _lock:
+        if anew or _last is None or time.monotonic() - _last[0] > _FRESH:
+            try:
+                seen = Look({cluster.job_id: cluster for cluster in clusters() if cluster.job_id})
+            except AutomodelError as error:
+                seen = Look({}, str(error))
+            _last = time.monotonic(), seen
+        return _last[1]
+
+
 def clusters() -> list[Cluster]:
     """Every cluster that is not removed.
 
@@ -50,17 +87,7 @@ def clusters() -> list[Cluster]:
         UnreachableError: the API server does not answer.
         MissingDependencyError: SkyPilot is not installed.
     """
-    return [_cluster(record) for record in call(lambda sky: sky.get(sky.status()))]
-
-
-def forgotten(found: Collection[Cluster], running: Collection[str]) -> list[Cluster]:
-    """Those that are up for a job that has ended.
-
-    Args:
-        found: what `clusters` gave.
-        running: ids of the jobs that have not ended.
-    """
-    return [cluster for cluster in found if cluster.state != "STOPPED" and cluster.job_id and cluster.job_id not in running]
+    return [_cluster(record) for record in call(lambda sky: sky.get(sky.status()), timeout=20)]
 
 
 def _cluster(record: Any) -> Cluster:

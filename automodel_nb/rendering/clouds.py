@@ -25,3 +25,5 @@ NO_SPOT = frozenset(
 )
 #: A cluster can neither stop nor remove itself when it is idle.
 NO_AUTOSTOP = frozenset({"hyperbolic", "primeintellect", "verda", "yotta"})
+#: Nodes share a file system, so that any absolute path may well outlive a cluster.
+SHARED = frozenset({"slurm", "kubernetes", "k8s", "ssh"})

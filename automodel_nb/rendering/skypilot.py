@@ -10,7 +10,7 @@ from typing import Any
 import yaml
 
 from automodel_nb.configs import SkyPilotConfig
-from automodel_nb.rendering.clouds import NO_AUTOSTOP, STOPS
+from automodel_nb.rendering.clouds import NO_AUTOSTOP, SHARED, STOPS
 from automodel_nb.rendering.shell import Raw
 from automodel_nb.rendering.slurm import FIRST_PORT, absolute
 
@@ -65,6 +65,19 @@ def cloud(config: SkyPilotConfig) -> str | None:
     """The cloud's name in lower case, None where SkyPilot chooses."""
     name = (config.infra or config.cloud or "").partition("/")[0].strip().lower()
     return None if name in ("", "*") else name
+
+
+def outlives_its_cluster(config: SkyPilotConfig, directory: object) -> bool:
+    """Whether a directory of the job's is still there when its cluster is not: in a bucket, or on a shared file system."""
+    if not isinstance(directory, str):
+        return False
+    for target, source in config.file_mounts.items():
+        remote = "://" in source if isinstance(source, str) else True
+        if remote and (directory == target or directory.startswith(target.rstrip("/") + "/")):
+            return True
+    if "://" in directory:
+        return True
+    return cloud(config) in SHARED and directory.startswith("/") and not directory.startswith(REMOTE_DIR)
 
 
 def task_name(name: str) -> str:

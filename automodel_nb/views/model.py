@@ -53,6 +53,8 @@ class CardData:
         config: ``(field, value)`` rows, the few that tell what was launched.
         command: the training command line.
         attempt: 0 for the first run.
+        cost, hourly: US dollars until now, and an hour.
+        cluster_up: what is to say of a cluster that is still up after its job's end.
         previous, next: ids of the jobs that this one resumes, and that resumes this one.
         zone: for clock times; None is this machine's.
     """
@@ -88,6 +90,9 @@ class CardData:
     config: Sequence[tuple[str, str]] = ()
     command: str = ""
     attempt: int = 0
+    cost: float | None = None
+    hourly: float | None = None
+    cluster_up: str = ""
     previous: str = ""
     next: str = ""
     zone: tzinfo | None = None

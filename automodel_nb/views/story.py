@@ -24,6 +24,7 @@ def relations(card: CardData) -> str:
     parts = [f"Run {card.attempt + 1}, after {times}."] if card.attempt else []
     parts += [f"Goes on from `{card.previous}`."] if card.previous else []
     parts += [f"Resumed as `{card.next}`."] if card.next else []
+    parts += [card.cluster_up] if card.cluster_up else []
     return " ".join(parts)
 
 
@@ -124,6 +125,8 @@ def timeline(card: CardData) -> list[Moment]:
             rows.append(Moment("Running for", words.duration(card.as_of - card.started)))
         if card.time_limit is not None:
             add("Time limit", card.started + card.time_limit)
+    if card.cost is not None and card.hourly is not None:
+        rows.append(Moment("Cost so far", f"{card.cost:.2f} $", f"{card.hourly:.2f} $ an hour"))
     return rows
 
 

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from automodel_nb.errors import AutomodelError
+from automodel_nb.job import clusters
 from automodel_nb.job.handle import Job
 
 #: Label, and the question that is asked before it is done.
@@ -21,12 +22,28 @@ _ASKED = (
     "Killed.",
 )
 _CANCEL = ("■ Cancel", "Cancel the job?")
+_CANCEL_CLOUD = ("■ Cancel", "Cancel the job? It is not asked to save first: what came after its last checkpoint is lost.")
 
 
 def stop_action(job: Job, stops: int) -> dict[str, Any]:
     """The button that stops a job which was told so `stops` times already."""
-    label, ask = _LADDER[min(stops, len(_LADDER) - 1)] if job.method == "interactive" else _CANCEL
+    cancel = _CANCEL_CLOUD if job.method == "skypilot" else _CANCEL
+    label, ask = _LADDER[min(stops, len(_LADDER) - 1)] if job.method == "interactive" else cancel
     return {"do": "stop", "label": label, "ask": ask}
+
+
+def down_action(job: Job) -> list[dict[str, Any]]:
+    """The button that takes the cluster of an ended job down; none where it is not up."""
+    cluster = clusters.up(job.record) if clusters.idle(job.state) else None
+    if cluster is None:
+        return []
+    return [{"do": "down", "label": "■ Take down", "ask": f"Remove {cluster.name} and all that is on its disks?"}]
+
+
+def down_words(job: Job) -> str:
+    """Take a job's cluster down; what was done."""
+    job.down()
+    return f"The cluster {job.cluster} is taken down."
 
 
 def resume_action(job: Job) -> list[dict[str, Any]]:

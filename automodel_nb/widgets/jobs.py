@@ -6,10 +6,11 @@ import threading
 import time
 from typing import Any, ClassVar
 
+from automodel_nb.job.clusters import has_one
 from automodel_nb.job.handle import Job
 from automodel_nb.showing import jobs_view, newest_jobs, row
 from automodel_nb.views import JobRow
-from automodel_nb.widgets.deeds import in_thread, resume_action, stop_action, stopped_words
+from automodel_nb.widgets.deeds import down_action, down_words, in_thread, resume_action, stop_action, stopped_words
 from automodel_nb.widgets.display import Output
 from automodel_nb.widgets.facts import printable, row_of
 from automodel_nb.widgets.live import Live, live_beside, new_key, static
@@ -86,14 +87,14 @@ class JobsTable:
         self._due = end + max(self._interval, _SHARE * (end - began))
 
     def _row(self, job: Job) -> tuple[JobRow, list[dict[str, Any]]]:
-        if job.id in self._ended:
+        if job.id in self._ended and not has_one(job.record):
             return self._ended[job.id]
         line = row(job)
         if line.owner:
             return line, []
         if not line.state.final:
-            return line, [stop_action(job, self._stops.get(job.id, 0))]
-        self._ended[job.id] = line, resume_action(job)
+            return line, [stop_action(job, self._stops.get(job.id, 0)), *down_action(job)]
+        self._ended[job.id] = line, [*resume_action(job), *down_action(job)]
         return self._ended[job.id]
 
     # --- what the buttons do ---
@@ -104,6 +105,8 @@ class JobsTable:
             self._due = 0.0
         elif job and message.get("do") == "stop":
             in_thread(lambda: self._stop(job), self._say)
+        elif job and message.get("do") == "down":
+            in_thread(lambda: down_words(job), self._say)
         elif job and message.get("do") == "resume":
             in_thread(lambda: f"Resumed {job.id} as {job.resume().id}.", self._say)
 

@@ -12,7 +12,7 @@ from automodel_nb.showing import card_data, last_lines
 from automodel_nb.views import CardData, card_html, card_text, lines_html
 from automodel_nb.views.html import details, esc, tag
 from automodel_nb.watching.reading import LOOK, read_error
-from automodel_nb.widgets.deeds import in_thread, resume_action, stop_action, stopped_words
+from automodel_nb.widgets.deeds import down_action, down_words, in_thread, resume_action, stop_action, stopped_words
 from automodel_nb.widgets.display import Output
 from automodel_nb.widgets.facts import curves_of, printable, status_of
 from automodel_nb.widgets.live import Live, live_beside, new_key, static
@@ -88,7 +88,7 @@ class Panel:
                 if over and not self._over:
                     self._feed.finish()
             self._over = over
-            return not over
+            return not over or bool(data.cluster_up)
 
     def _show_card(self, data: CardData) -> None:
         lines = last_lines(self.job, SAVED_LINES)
@@ -107,9 +107,9 @@ class Panel:
         if self._stop_button:
             return []
         if data.state.final:
-            return resume_action(self.job)
+            return [*resume_action(self.job), *down_action(self.job)]
         detach = {"do": "detach", "label": "Detach", "ask": None, "title": "Back to the card; the job goes on"}
-        return [stop_action(self.job, self._stops), detach]
+        return [stop_action(self.job, self._stops), *down_action(self.job), detach]
 
     # --- what the buttons do ---
 
@@ -121,6 +121,8 @@ class Panel:
                 in_thread(self._stop, self.say)
             case "resume":
                 in_thread(self._resume, self.say)
+            case "down":
+                in_thread(lambda: down_words(self.job), self.say)
             case "detach":
                 in_thread(self._detach, self.say)
 

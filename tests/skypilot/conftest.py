@@ -10,9 +10,12 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import require
+from tests.skypilot.kernel import Kernel
 from tests.skypilot.lab import SkyLab, missing
 
 ROOT = Path(__file__).parents[2]
+#: Typed into the kernels' environment; to be found nowhere but in SkyPilot.
+SECRET = "hf_" + "q" * 30 + "1234"
 #: The nodes' own Python: it has AutoModel and no SkyPilot of ours; with the notebook's it is the other way round.
 AUTOMODEL_PYTHON = ROOT / ".venv/bin/python"
 
@@ -36,11 +39,32 @@ def tiny() -> Path:
     return Path(made.stdout.split()[-1])
 
 
+def environment(lab: SkyLab, records: Path) -> dict[str, str]:
+    """A notebook user's environment on the lab."""
+    passed = {"PYTHONPATH": os.environ["PYTHONPATH"]} if "PYTHONPATH" in os.environ else {}
+    return {**lab.env, **passed, "AUTOMODEL_NB_HOME": str(records), "OMP_NUM_THREADS": "1", "MY_TOKEN": SECRET}
+
+
 @pytest.fixture
 def kernel_env(sky_lab: SkyLab, tmp_path: Path) -> dict[str, str]:
-    """A notebook user's environment on the lab; records of the test's own."""
-    passed = {"PYTHONPATH": os.environ["PYTHONPATH"]} if "PYTHONPATH" in os.environ else {}
-    return {**sky_lab.env, **passed, "AUTOMODEL_NB_HOME": str(tmp_path / "records"), "OMP_NUM_THREADS": "1"}
+    """For a kernel of the test's own, with the same records as `kernel`."""
+    return environment(sky_lab, tmp_path)
+
+
+@pytest.fixture(scope="session")
+def _shared(sky_lab: SkyLab) -> Iterator[Kernel]:
+    running = Kernel(environment(sky_lab, sky_lab.work), sky_lab.work)
+    running.run("import os; import automodel_nb as am")
+    running.run("%load_ext automodel_nb")
+    yield running
+    running.kill()
+
+
+@pytest.fixture
+def kernel(_shared: Kernel, work: Path, tmp_path: Path) -> Kernel:
+    """The kernel that all tests share, in a directory and with records of the test's own."""
+    _shared.run(f"os.chdir({str(work)!r}); os.environ['AUTOMODEL_NB_HOME'] = {str(tmp_path)!r}")
+    return _shared
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import tempfile
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -39,7 +39,7 @@ class Kernel:
         self.client.start_channels()
         self.client.wait_for_ready(timeout=60)
         # what does not change is asked about less and less often, up to once a minute: here nobody has that time
-        self.run("import automodel_nb.job.tracker as tracker; tracker.SLOWEST = 8")
+        self.run("import automodel_nb.job.tracker as tracker; tracker.SLOWEST = 6; tracker.FLOOR['skypilot'] = 3")
 
     def run(self, code: str, timeout: float = 120) -> Ran:
         """Run one cell to its end."""
@@ -68,3 +68,11 @@ class Kernel:
         self.client.stop_channels()
         self.manager.shutdown_kernel(now=True)
         shutil.rmtree(Path(self.manager.ip).parent, ignore_errors=True)
+
+
+def until(condition: Callable[[], object], timeout: float, what: str, otherwise: Callable[[], str] = str) -> None:
+    """Wait for something; where it does not come, fail with what `otherwise` says."""
+    end = time.monotonic() + timeout
+    while not condition():
+        assert time.monotonic() < end, f"no {what} after {timeout:.0f} s {otherwise()}"
+        time.sleep(0.5)

@@ -46,10 +46,15 @@ PROGRAMS = {
 
 
 def missing() -> str | None:
-    """Why a lab cannot start here, in one line; None where it can."""
+    """Why a lab cannot start in this Python, in one line; None where it can."""
     for program in ("sky", "uv"):
         if not (VENV / "bin" / program).exists():
-            return f"the SkyPilot tests need a Python that has SkyPilot ({program} is not in {VENV}/bin): make test-sky"
+            return f"the SkyPilot tests need a Python that has SkyPilot ({program} is not in {VENV}/bin): make test"
+    return lacks()
+
+
+def lacks() -> str | None:
+    """What this machine lacks for a lab, in one line; None where nothing."""
     if os.geteuid():
         return "the SkyPilot lab needs root, for mount and process namespaces"
     absent = [
@@ -203,20 +208,7 @@ class SkyLab:
         self.root.chmod(0o755)
         (self.root / "tmp").mkdir()
         (self.root / "tmp").chmod(0o1777)
-        for name in (
-            "etc",
-            "log",
-            "shim",
-            "ssh",
-            "dev",
-            "state",
-            "spool/sky1",
-            "spool/sky2",
-            "munge",
-            "slurm",
-            "work",
-            "nodehome/.ssh",
-        ):
+        for name in "etc log shim ssh dev state spool/sky1 spool/sky2 munge slurm work nodehome/.ssh".split():
             (self.root / name).mkdir(parents=True, exist_ok=True)
         for name in (".ssh", ".slurm", ".sky/catalogs/v8/common", ".sky/catalogs/v8/aws"):
             (self.home / name).mkdir(parents=True, exist_ok=True)
@@ -291,6 +283,9 @@ def _at_home(line: str, home: Path) -> str:
 
 
 if __name__ == "__main__":
+    if sys.argv[1:] == ["lacks"]:
+        print(lacks() or "")
+        sys.exit()
     with SkyLab() as lab:
         print(
             "\n".join(f"export {name}={value}" for name, value in {**lab.env, **lab.slurm_env, "PATH": lab.env["PATH"]}.items())

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 import yaml
 
-from tests.skypilot.kernel import Kernel
+from tests.automodel.real import losses
+from tests.skypilot.conftest import SECRET
+from tests.skypilot.kernel import Kernel, until
 from tests.skypilot.lab import SkyLab
+from tests.skypilot.recipes import automodel_cell
 
 pytestmark = [pytest.mark.skypilot, pytest.mark.timeout(300)]
 
@@ -23,16 +24,7 @@ VALUES = {
     "NUM": "0123",
     "E": "1e-5",
 }
-SECRET = "hf_" + "q" * 30 + "1234"
 SHOWS = "python3 -c 'import os; print(repr([os.environ.get(n) for n in \"MSG PATTERN EMPTY YES NUM E\".split()]))'"
-
-
-@pytest.fixture
-def kernel(kernel_env: dict[str, str], work: Path) -> Kernel:  # type: ignore[misc]
-    running = Kernel({**kernel_env, "MY_TOKEN": SECRET}, work)
-    running.run("import automodel_nb as am")
-    yield running
-    running.kill()
 
 
 def cell(name: str, command: str, **fields: object) -> str:
@@ -40,25 +32,15 @@ def cell(name: str, command: str, **fields: object) -> str:
     return yaml.safe_dump({"skypilot": {**section, "command": command}}, sort_keys=False)
 
 
-def until(condition: Callable[[], object], timeout: float, what: str) -> None:
-    end = time.monotonic() + timeout
-    while not condition():
-        assert time.monotonic() < end, f"no {what} after {timeout:.0f} s"
-        time.sleep(1)
-
-
 @pytest.mark.timeout(480)
-def test_values_arrive_a_failure_is_told_a_job_is_cancelled_and_clusters_end(
-    sky_lab: SkyLab, kernel: Kernel, work: Path
+def test_values_arrive_a_cancelled_job_is_resumed_and_clusters_end(
+    sky_lab: SkyLab, kernel: Kernel, work: Path, tiny: Path
 ) -> None:
     failing = cell("failing", f"{SHOWS}; echo token $HF_TOKEN; exit 3", env_vars={**VALUES, "HF_TOKEN": "${MY_TOKEN}"})
-    endless = cell("endless", "while :; do echo tick; sleep 1; done", autostop_minutes=30)
-    ran = kernel.run(
-        f"a = am.launch({failing!r})\nb = am.launch({endless!r})\nprint(a.cluster, b.cluster, a.state, b.state)", 60
-    )
-    assert ran.error == "", ran.traceback
-    first, second, *states = ran.text.split()
-    assert states == ["PENDING", "PENDING"]
+    fields, places = "  job_name: trained\n  autostop_minutes: 30\n", sky_lab.root / "shared/resumed"
+    training = automodel_cell(tiny, fields, gpus=1, checkpoint_dir=places, max_steps=12, ckpt_every_steps=4, sleep=1.5)
+    ran = kernel.run(f"a = am.launch({failing!r}); b = am.launch({training!r})\nprint(a.state, b.state)", 60)
+    assert ran.text.split() == ["PENDING", "PENDING"], ran.traceback
 
     ended = kernel.run("print(a.wait(200), '|', a.reason, '|', a.exit_code)", 210)
     assert ended.text.strip() == "FAILED | exit code 3 | 3", ended.text + ended.traceback
@@ -73,41 +55,40 @@ def test_values_arrive_a_failure_is_told_a_job_is_cancelled_and_clusters_end(
     assert not [path for path in written if SECRET in path.read_text()]
     assert SECRET not in kernel.run("print(a.record)").text
 
-    # the other one streams while it runs, and stops when it is told to
-    until(lambda: kernel.run("print(b.state, b.log().count('tick'))").text.startswith("RUNNING"), 90, "running job")
-    counted = kernel.run(
-        "import time\nn = b.log().count('tick'); time.sleep(8); print(n, b.log().count('tick'))", 30
-    ).text.split()
-    assert int(counted[1]) > int(counted[0])
-    kernel.run("b.cancel()", 60)
+    # the other one trains, at a price that is shown; it stops when it is told to
+    until(lambda: kernel.run("print(b.state, b.checkpoint)").text.split()[1] != "None", 150, "checkpoint")
+    shown = kernel.run("%automodel_attach trained")
+    assert "2.50 $ an hour" in shown.outputs[0]["data"]["text/plain"], shown
+    kernel.run("%automodel_cancel trained", 60)
     assert kernel.run("print(b.wait(60), b.reason)", 70).text.strip() == "CANCELLED cancelled"
 
-    # both clusters are up without a job; one button a cluster takes them down
-    clusters = kernel.run(
-        "from automodel_nb.launchers.skypilot_clusters import clusters, forgotten\n"
-        "for c in forgotten(clusters(), []): print(c.name, c.state, c.hourly, c.autostop_minutes, c.down, c.cost() > 0)"
-    )
-    rows = dict(line.split(" ", 1) for line in clusters.text.strip().splitlines())
-    assert rows == {first: "UP 2.5 10 True True", second: "UP 2.5 30 True True"}, clusters.traceback
-    down = kernel.run(
-        f"from automodel_nb.launchers.skypilot import down\ndown({first!r}); down({second!r}); down({second!r})", 180
-    )
-    assert down.error == "", down.traceback
+    # both clusters are up without a job: the list, the card and its button say so
+    listed = kernel.run("%automodel_jobs").outputs[0]["data"]["text/plain"]
+    said = kernel.run("print(a.id, a.cluster, b.id, b.cluster)").text
+    first, its_cluster, second, other_cluster = said.split()
+    for job, cluster, minutes in ((first, its_cluster, 10), (second, other_cluster, 30)):
+        assert f"Cluster {cluster} is up with no job on it: 2.50 $ an hour, " in listed
+        assert f"removed after {minutes} idle minutes. It is taken down by %automodel_cancel {job} --down" in listed
+    button = kernel.run("from automodel_nb.widgets.deeds import down_action, down_words\nprint(down_action(b))").text
+    assert f"Remove {other_cluster} and all that is on its disks?" in button
+
+    # it goes on from its checkpoint, on a cluster of its own
+    ran = kernel.run("r = b.resume(); print(r.cluster)", 60)
+    assert ran.text.strip() not in ("", other_cluster), ran.traceback
+    down = kernel.run(f"%automodel_cancel {first} --down", 120)
+    assert "Its cluster is still up" not in down.outputs[0]["data"]["text/plain"], down.traceback
+    assert kernel.run("print(down_words(b))", 120).text.strip() == f"The cluster {other_cluster} is taken down."
+    assert kernel.run("b.down()", 60).error == ""  # again: nothing is left to do
+    ended = kernel.run("print(r.wait(200), r.reason)\nlog = r.log()\nr.down()\nprint(log)", 300)
+    assert ended.text.startswith("COMPLETED"), ended.text + ended.traceback
+    assert "Loading checkpoint from" in ended.text
+    assert [step for step, _ in losses(ended.text)] == list(range(4, 12)) or losses(ended.text)[0][0] in (4, 8)
     assert sky_lab.slurm("squeue", "-h", check=True) == ""
-    assert kernel.run("print(clusters())").text.strip() == "[]"
+    assert "is up" not in kernel.run("%automodel_jobs").outputs[0]["data"]["text/plain"]
 
 
-def test_a_launch_is_cancelled_before_its_cluster_is_up(sky_lab: SkyLab, kernel: Kernel) -> None:
-    ran = kernel.run(f"job = am.launch({cell('early', 'sleep 600')!r})\nprint(job.cluster)", 60)
-    assert ran.error == "", ran.traceback
-    until(lambda: sky_lab.slurm("squeue", "-h", check=True), 60, "allocation")
-    cancelled = kernel.run("job.cancel(); print(job.wait(60), job.reason)", 120)
-    assert cancelled.text.strip() == "CANCELLED the launch was cancelled", cancelled.traceback
-    until(lambda: not sky_lab.slurm("squeue", "-h", check=True), 60, "end of the allocation")
-    assert ran.text.strip() not in sky_lab.sky("status")
-
-
-def test_the_stop_button_during_a_launch_takes_it_back(sky_lab: SkyLab, kernel: Kernel, work: Path) -> None:
+def test_launches_are_taken_back_before_their_clusters_are_up(sky_lab: SkyLab, kernel: Kernel, work: Path) -> None:
+    # the stop button, while the launch is sent
     pressed = (
         "import sky, _thread, time\n"
         "real = sky.launch\n"
@@ -122,27 +103,41 @@ def test_the_stop_button_during_a_launch_takes_it_back(sky_lab: SkyLab, kernel: 
     assert "!sky status" in ran.error
     assert kernel.run("print(am.jobs())").text.strip() == "[]"
     assert not list(work.glob("automodel_jobs/*"))
-    until(lambda: "pressed" not in sky_lab.sky("status"), 90, "end of the cluster")
-    until(lambda: not sky_lab.slurm("squeue", "-h", check=True), 60, "end of the allocation")
+
+    # one that is sent, and cancelled while its cluster comes up
+    ran = kernel.run(f"job = am.launch({cell('early', 'sleep 600')!r})\nprint(job.cluster)", 60)
+    assert ran.error == "", ran.traceback
+    until(lambda: "early" in sky_lab.slurm("squeue", "-h", "-o", "%j", check=True), 90, "allocation")
+    cancelled = kernel.run("job.cancel(); print(job.wait(60), job.reason)", 120)
+    assert cancelled.text.strip() == "CANCELLED the launch was cancelled", cancelled.traceback
+    kernel.run("from automodel_nb.launchers.skypilot_clusters import clusters")
+    until(lambda: kernel.run("print(clusters())").text.strip() == "[]", 90, "end of the clusters")
+    until(lambda: not sky_lab.slurm("squeue", "-h", check=True), 60, "end of the allocations")
 
 
-REFUSED = [
-    ({"accelerators": "A100:1"}, "no enabled cloud offers 1 x A100:1 on Slurm"),
-    (
-        {"infra": "lambda", "accelerators": "H100:1"},
-        "SkyPilot has no access to lambda (see what is missing with `!sky check lambda`)",
-    ),
-]
-
-
-@pytest.mark.parametrize(("fields", "said"), REFUSED)
-def test_what_the_server_refuses_is_one_line(kernel: Kernel, fields: dict[str, str], said: str) -> None:
-    ran = kernel.run(f"job = am.launch({cell('refused', 'true', **fields)!r})\nprint(job.wait(60), '|', job.reason)", 90)
-    text = ran.error or ran.text
-    assert said in text, ran.traceback
-    assert "\x1b" not in text
-    assert "Traceback" not in text
-    assert len(text.strip().splitlines()) <= 2
+def test_what_is_refused_is_one_line(kernel: Kernel) -> None:
+    refused = {
+        "many": (cell("many", "true", accelerators="A100:1"), "no enabled cloud offers 1 x A100:1 on Slurm"),
+        "unknown": (
+            cell("unknown", "true", infra="lambda"),
+            "SkyPilot has no access to lambda (see what is missing with `!sky check lambda`)",
+        ),
+        # a mock of AWS, which gives no machine
+        "aws": (
+            cell("aws", "true", infra="aws/us-east-1", accelerators="H100:8"),
+            "1 x H100:8 on AWS could not be provisioned: AWS (us-east-1) said: ",
+        ),
+    }
+    for name, (document, _) in refused.items():  # all at once
+        kernel.run(f"try: {name} = am.launch({document!r})\nexcept am.LaunchError as error: {name} = str(error)", 60)
+    assert kernel.run("print(aws.record.submission.extra['hourly'])").text.strip() == "55.04"
+    for name, (_, said) in refused.items():
+        ran = kernel.run(f"print({name} if isinstance({name}, str) else ({name}.wait(150).value, {name}.reason))", 180)
+        assert said in ran.text, ran.text + ran.traceback
+        assert "x1b" not in ran.text
+        assert "Traceback" not in ran.text
+        assert len(ran.text.strip().splitlines()) <= 2
+    assert kernel.run("from automodel_nb.launchers.skypilot_clusters import clusters\nprint(clusters())").text.strip() == "[]"
 
 
 def test_task_yaml_is_sky_pilots_own(sky_lab: SkyLab, kernel: Kernel, work: Path) -> None:

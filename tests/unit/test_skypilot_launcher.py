@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
+import re
 import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from automodel_nb.job import clusters
+from automodel_nb.job.tracker import Status
 from automodel_nb.launchers import skypilot_logs as logs
 from automodel_nb.launchers import skypilot_states as states
 from automodel_nb.launchers.base import JobRef, Submission
 from automodel_nb.launchers.skypilot_client import muted
-from automodel_nb.launchers.skypilot_clusters import Cluster, forgotten
+from automodel_nb.launchers.skypilot_clusters import Cluster
 from automodel_nb.launchers.skypilot_errors import Explained, explain
 from automodel_nb.states import SKYPILOT_STATES, JobState, Observation
+from tests.unit.test_jobs import record as job_record
 
 
 def raised(name: str, text: str, base: type[Exception] = Exception) -> Exception:
@@ -272,18 +277,25 @@ def wait_until(condition: Callable[[], object]) -> None:
         time.sleep(0.01)
 
 
-def test_forgotten_clusters() -> None:
-    def cluster(name: str, state: str, job: str | None) -> Cluster:
-        return Cluster(name, state, job, 1000.0, 98.32, 10, False)
+HOUR = Cluster("n-abcdefgh", "UP", "abcdefgh", 0.0, 98.32, 10, True)
 
-    found = [
-        cluster("a", "UP", "aaaaaaaa"),
-        cluster("b", "UP", "bbbbbbbb"),
-        cluster("c", "STOPPED", "cccccccc"),
-        cluster("own", "UP", None),
-    ]
-    assert [c.name for c in forgotten(found, ["bbbbbbbb"])] == ["a"]
-    assert found[0].cost(1000.0 + 5400) == pytest.approx(147.48)
+
+def test_what_a_cluster_costs_is_said_with_its_end() -> None:
+    assert HOUR.cost(5400.0) == pytest.approx(147.48)
+    assert re.fullmatch(r"98\.32 \$ an hour, \d+\.\d\d \$ so far, removed after 10 idle minutes", clusters.price(HOUR))
+    unknown = replace(HOUR, hourly=None, autostop_minutes=None)
+    assert clusters.price(unknown) == "its price is not known, and it never stops by itself"
+
+
+def test_what_a_job_cost_is_told_by_the_price_at_its_launch_where_its_cluster_is_gone() -> None:
+    ended = Status(Observation(JobState.COMPLETED, started=1000.0, ended=1000.0 + 1800), 9999.0)
+    job = job_record(method="skypilot", submission=Submission("n", cluster="n", extra={"hourly": 10.0, "managed": True}))
+    assert clusters.cost(job, ended, None) == clusters.Cost(10.0, 5.0)
+    running = Status(Observation(JobState.RUNNING, started=1000.0), 1000.0 + 3600)
+    assert clusters.cost(job, running, None) == clusters.Cost(10.0, 10.0)
+    assert clusters.cost(job, Status(Observation(JobState.PENDING), 1.0), None) is None
+    assert clusters.cost(replace(job, submission=Submission("n", extra={"hourly": None})), running, None) is None
+    assert not clusters.has_one(job)  # its controller has
 
 
 def test_only_the_thread_that_launches_is_muted(capsys: pytest.CaptureFixture[str]) -> None:

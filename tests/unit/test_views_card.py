@@ -104,6 +104,13 @@ def test_relations() -> None:
     assert "Goes on from 5c1d . Resumed as 9x2d ." in words_of(card_html(card))
 
 
+def test_a_cluster_that_costs_money_is_on_the_card() -> None:
+    card = replace(COMPLETED, cost=0.4167, hourly=2.5, cluster_up="Its cluster is still up.")
+    for text in (card_text(card), words_of(card_html(card))):
+        assert "Its cluster is still up." in text
+        assert re.search(r"[Cc]ost so far 0\.42 \$ \(?2\.50 \$ an hour", text)
+
+
 def test_findings_are_on_the_card() -> None:
     card = replace(PENDING, findings=[Finding("no-time", "warning", "No `time`.", line=3, column=1)])
     assert "▲ warning line 3, column 1: No time ." in words_of(card_html(card))
