@@ -58,6 +58,14 @@ def stopped_words(job: Job, stops: int) -> str:
     return _ASKED[min(stops, len(_ASKED) - 1)] if job.method == "interactive" else "Asked the scheduler to cancel it."
 
 
+def detached_words(job: Job) -> str:
+    """What is to be known of a job that nobody looks at any more."""
+    words = f"Detached; the job goes on. Come back with %automodel_attach {job.id}"
+    if job.method == "skypilot" and not job.state.final:
+        words += f"; it costs money: %automodel_cancel {job.id} --down ends it, and takes its cluster down"
+    return words
+
+
 def in_thread(deed: Callable[[], str], done: Callable[[str], None]) -> None:
     """Call `deed`; `done` gets its words, or the error's where it is one that a user can cause."""
 

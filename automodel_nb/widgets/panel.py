@@ -12,7 +12,15 @@ from automodel_nb.showing import card_data, last_lines
 from automodel_nb.views import CardData, card_html, card_text, lines_html
 from automodel_nb.views.html import details, esc, tag
 from automodel_nb.watching.reading import LOOK, read_error
-from automodel_nb.widgets.deeds import down_action, down_words, in_thread, resume_action, stop_action, stopped_words
+from automodel_nb.widgets.deeds import (
+    detached_words,
+    down_action,
+    down_words,
+    in_thread,
+    resume_action,
+    stop_action,
+    stopped_words,
+)
 from automodel_nb.widgets.display import Output
 from automodel_nb.widgets.facts import curves_of, printable, status_of
 from automodel_nb.widgets.live import Live, live_beside, new_key, static
@@ -150,4 +158,4 @@ class Panel:
                 self._feed.close()
                 self._live.close()
                 self._live = None
-        return f"Detached; the job goes on. Come back to its panel with %automodel_attach {self.job.id}"
+        return detached_words(self.job)

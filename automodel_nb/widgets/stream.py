@@ -16,6 +16,7 @@ from automodel_nb.states import JobState
 from automodel_nb.views import card_text
 from automodel_nb.watching.follow import LogFile
 from automodel_nb.watching.lines import clean
+from automodel_nb.widgets.deeds import detached_words
 from automodel_nb.widgets.display import in_notebook
 from automodel_nb.widgets.panel import Panel
 
@@ -60,7 +61,7 @@ class Stream:
                 time.sleep(TICK)
             except KeyboardInterrupt:
                 if not self._stop_cancels:
-                    self._face.say(f"■ Detached; the job goes on. Come back with %automodel_attach {self._job.id}")
+                    self._face.say(f"■ {detached_words(self._job)}")
                     break
                 self._press(presses)
                 presses += 1

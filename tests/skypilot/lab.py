@@ -208,7 +208,8 @@ class SkyLab:
         self.root.chmod(0o755)
         (self.root / "tmp").mkdir()
         (self.root / "tmp").chmod(0o1777)
-        for name in "etc log shim ssh dev state spool/sky1 spool/sky2 munge slurm work nodehome/.ssh".split():
+        top = ("etc", "log", "shim", "ssh", "dev", "state", "munge", "slurm", "work")
+        for name in (*top, "spool/sky1", "spool/sky2", "nodehome/.ssh"):
             (self.root / name).mkdir(parents=True, exist_ok=True)
         for name in (".ssh", ".slurm", ".sky/catalogs/v8/common", ".sky/catalogs/v8/aws"):
             (self.home / name).mkdir(parents=True, exist_ok=True)

@@ -27,6 +27,18 @@ VALUES = {
 SHOWS = "python3 -c 'import os; print(repr([os.environ.get(n) for n in \"MSG PATTERN EMPTY YES NUM E\".split()]))'"
 
 
+#: The plan of a resume of `b`, were its checkpoints in a bucket (a cluster of this lab can mount none).
+BUCKET = """
+import automodel_nb.job.resuming as resuming
+from dataclasses import replace
+text = b.yaml.replace({places!r}, "/saved/run").replace("skypilot:", "skypilot:\\n  file_mounts: {{/saved: s3://bucket}}", 1)
+bucket = replace(b.record, yaml=text, request=replace(b.record.request, text=text), checkpoint_dir="/saved/run")
+submit, resuming.submit = resuming.submit, lambda plan, store, **options: print(plan.command, *plan.errors)
+resuming.resume(bucket, None, {{}})
+resuming.submit = submit
+"""
+
+
 def cell(name: str, command: str, **fields: object) -> str:
     section = {"job_name": name, "infra": "slurm/lab", "accelerators": "H100:1", "setup": "echo setting up", **fields}
     return yaml.safe_dump({"skypilot": {**section, "command": command}}, sort_keys=False)
@@ -71,6 +83,13 @@ def test_values_arrive_a_cancelled_job_is_resumed_and_clusters_end(
         assert f"removed after {minutes} idle minutes. It is taken down by %automodel_cancel {job} --down" in listed
     button = kernel.run("from automodel_nb.widgets.deeds import down_action, down_words\nprint(down_action(b))").text
     assert f"Remove {other_cluster} and all that is on its disks?" in button
+
+    # what was on the disks of a cluster cannot be gone on from; what is in a bucket AutoModel finds there by itself
+    refused = kernel.run("a.resume()").error
+    assert refused.startswith(f"{first} kept its checkpoints on its cluster's own disks, so that there is nothing to go on")
+    command = kernel.run(BUCKET.format(places=str(places))).text
+    assert "nemo_automodel" in command
+    assert "restore_from" not in command
 
     # it goes on from its checkpoint, on a cluster of its own
     ran = kernel.run("r = b.resume(); print(r.cluster)", 60)
