@@ -39,7 +39,7 @@ class Kernel:
         self.client.start_channels()
         self.client.wait_for_ready(timeout=60)
         # what does not change is asked about less and less often, up to once a minute: here nobody has that time
-        self.run("import automodel_nb.job.tracker as tracker; tracker.SLOWEST = 6; tracker.FLOOR['skypilot'] = 3")
+        self.run("import automodel_nb.job.tracker as tracker; tracker.SLOWEST = 8")
 
     def run(self, code: str, timeout: float = 120) -> Ran:
         """Run one cell to its end."""
