@@ -87,7 +87,7 @@ class Panel:
                 return True  # resumed meanwhile
             state = (data.state, data.reason, self._note, self._stop_button)
             changed = state != self._card_state
-            if changed or over or self._live is None or time.monotonic() - self._card_at >= HIDDEN_CARD_EVERY:
+            if changed or over != self._over or self._live is None or time.monotonic() - self._card_at >= HIDDEN_CARD_EVERY:
                 self._card_state, self._card_at = state, time.monotonic()
                 self._show_card(data)
             if self._live:
