@@ -33,11 +33,13 @@ $(MAKE) --no-print-directory .lab/sky/venv/ready && echo ".lab/sky/venv/bin/pyte
 .lab/sky/venv/bin/python -m pytest -m skypilot tests/skypilot $(PYTEST_OPTIONS) || [ $$? = 5 ] # 5: none is chosen
 endef
 
+# SkyPilot makes a wheel of itself for its nodes, and a new one when a directory of it changes: by __pycache__, say
 .lab/sky/venv/ready: tests/skypilot/requirements.txt
 	@echo "installing SkyPilot into .lab/sky/venv"
 	@rm -rf .lab/sky/venv
 	@$(PYTHON) -m venv .lab/sky/venv
 	@.lab/sky/venv/bin/pip install -qq --no-compile --requirement $<
+	@.lab/sky/venv/bin/python -m compileall -q .lab/sky/venv/lib/python*/site-packages/sky
 	@touch $@
 
 soak: .venv/dev
