@@ -6,9 +6,8 @@ import shutil
 import tempfile
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from jupyter_client.manager import KernelManager
 
@@ -19,12 +18,12 @@ class Ran:
 
     Attributes:
         text: of stdout and stderr.
-        outputs: the display messages, as a notebook would keep them.
+        shown: the plain text of what it displays (not of what threads change in earlier outputs).
         error: the last line of an error, and all of them.
     """
 
     text: str = ""
-    outputs: list[dict[str, Any]] = field(default_factory=list)
+    shown: str = ""
     error: str = ""
     traceback: str = ""
 
@@ -56,8 +55,8 @@ class Kernel:
             kind, content = message["msg_type"], message["content"]
             if kind == "stream":
                 ran.text += content["text"]
-            elif kind in ("display_data", "execute_result", "update_display_data"):
-                ran.outputs.append(content)
+            elif kind in ("display_data", "execute_result"):
+                ran.shown += content["data"].get("text/plain", "") + "\n"
             elif kind == "error":
                 ran.error, ran.traceback = content["evalue"], "\n".join(content["traceback"])
             elif kind == "status" and content["execution_state"] == "idle":

@@ -70,12 +70,12 @@ def test_values_arrive_a_cancelled_job_is_resumed_and_clusters_end(
     # the other one trains, at a price that is shown; it stops when it is told to
     until(lambda: kernel.run("print(b.state, b.checkpoint)").text.split()[1] != "None", 150, "checkpoint")
     shown = kernel.run("%automodel_attach trained")
-    assert "2.50 $ an hour" in shown.outputs[0]["data"]["text/plain"], shown
+    assert "2.50 $ an hour" in shown.shown, shown
     kernel.run("%automodel_cancel trained", 60)
     assert kernel.run("print(b.wait(60), b.reason)", 70).text.strip() == "CANCELLED cancelled"
 
     # both clusters are up without a job: the list, the card and its button say so
-    listed = kernel.run("%automodel_jobs").outputs[0]["data"]["text/plain"]
+    listed = kernel.run("%automodel_jobs").shown
     said = kernel.run("print(a.id, a.cluster, b.id, b.cluster)").text
     first, its_cluster, second, other_cluster = said.split()
     for job, cluster, minutes in ((first, its_cluster, 10), (second, other_cluster, 30)):
@@ -96,7 +96,7 @@ def test_values_arrive_a_cancelled_job_is_resumed_and_clusters_end(
     ran = kernel.run(f"r = b.resume({{'step_scheduler.max_steps': '{last + 5}'}}); print(r.cluster)", 60)
     assert ran.text.strip() not in ("", other_cluster), ran.traceback
     down = kernel.run(f"%automodel_cancel {first} --down", 120)
-    assert "Its cluster is still up" not in down.outputs[0]["data"]["text/plain"], down.traceback
+    assert "Its cluster is still up" not in down.shown, down.traceback
     assert kernel.run("print(down_words(b))", 120).text.strip() == f"The cluster {other_cluster} is taken down."
     assert kernel.run("b.down()", 60).error == ""  # again: nothing is left to do
     ended = kernel.run("print(r.wait(200), r.reason)\nlog = r.log()\nr.down()\nprint(log)", 300)
@@ -104,7 +104,7 @@ def test_values_arrive_a_cancelled_job_is_resumed_and_clusters_end(
     assert "Loading checkpoint from" in ended.text
     assert [step for step, _ in losses(ended.text)] == list(range(last + 1, last + 5))
     assert sky_lab.slurm("squeue", "-h", check=True) == ""
-    assert "is up" not in kernel.run("%automodel_jobs").outputs[0]["data"]["text/plain"]
+    assert "is up" not in kernel.run("%automodel_jobs").shown
 
 
 def test_launches_are_taken_back_before_their_clusters_are_up(sky_lab: SkyLab, kernel: Kernel, work: Path) -> None:
