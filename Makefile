@@ -27,7 +27,7 @@ test: .venv/dev
 
 # SkyPilot pins other versions than AutoModel, so that its tests have a Python of their own: made (1 GB) where they can run
 define SKYPILOT_TESTS
-lacks="$$($(BIN)/python -m tests.skypilot.lab lacks)"; \
+lacks="$$($(BIN)/python -m tests.skypilot.lab lacks)" || exit 1; \
 if [ "$$lacks" ] && [ "$$CI" != true ]; then echo "SkyPilot tests skipped: $$lacks"; exit 0; fi; \
 $(MAKE) --no-print-directory .lab/sky/venv/ready && echo ".lab/sky/venv/bin/pytest -m skypilot" && \
 .lab/sky/venv/bin/python -m pytest -m skypilot tests/skypilot $(PYTEST_OPTIONS) || [ $$? = 5 ] # 5: none is chosen
