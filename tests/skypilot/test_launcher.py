@@ -52,7 +52,7 @@ def test_values_arrive_a_cancelled_job_is_resumed_and_clusters_end(
     fields, places = "  job_name: trained\n  autostop_minutes: 30\n", sky_lab.root / "shared/resumed"
     training = automodel_cell(tiny, fields, gpus=1, checkpoint_dir=places, max_steps=40, ckpt_every_steps=4, sleep=2)
     ran = kernel.run(f"a = am.launch({failing!r}); b = am.launch({training!r})\nprint(a.state, b.state)", 60)
-    assert ran.text.split() == ["PENDING", "PENDING"], ran.traceback
+    assert ran.text.split() == ["PENDING", "PENDING"], ran.text + ran.traceback
 
     ended = kernel.run("print(a.wait(200), '|', a.reason, '|', a.exit_code)", 210)
     assert ended.text.strip() == "FAILED | exit code 3 | 3", ended.text + ended.traceback
