@@ -56,7 +56,7 @@ def card_html(card: CardData) -> str:
 
 def card_text(card: CardData) -> str:
     """The card as plain text, for terminals, logs of papermill, and viewers that show no HTML."""
-    fraction, losses = card.progress.fraction, story.losses(card)
+    fraction, losses = story.fraction(card), story.losses(card)
     bar = f"{words.bar(fraction)} " if fraction is not None else ""
     spark = words.sparkline(losses)
     figures = [f"{name.lower()} {value}" for name, value in story.facts(card) if not (spark and name == "Loss")]
@@ -111,10 +111,14 @@ def _progress(card: CardData) -> str:
     line = story.progress_line(card)
     if not line:
         return ""
-    fraction = card.progress.fraction
+    fraction = story.fraction(card)
     percent = f"{int(fraction * 100)} %" if fraction is not None else ""
     warning = tag("div", late, "margin-top:2px") if (late := story.too_late(card)) else ""
-    row = tag("div", tag("span", esc(line)) + " " + tag("span", percent), "display:flex;justify-content:space-between;gap:12px")
+    row = tag(
+        "div",
+        tag("span", esc(line)) + " " + tag("span", percent, "white-space:nowrap"),
+        "display:flex;justify-content:space-between;gap:12px",
+    )
     drawn = progress_bar(fraction, COLOURS[card.state]) if fraction is not None else ""
     return tag("div", row + drawn + warning, "margin-top:12px")
 

@@ -15,7 +15,8 @@ def where(card: CardData) -> str:
     """``slurm 60360068 on cluster a, via login1``."""
     text = " ".join(part for part in (card.method, card.scheduler_id) if part)
     text += f" on {card.cluster}" if card.cluster else ""
-    return text + (f" via {card.host}" if card.host else "")
+    by = "on" if card.method == "interactive" else "via"
+    return text + (f" {by} {card.host}" if card.host else "")
 
 
 def relations(card: CardData) -> str:
@@ -33,14 +34,22 @@ def progress_line(card: CardData) -> str:
     progress = card.progress
     if progress.step is None:
         return ""
-    total = f" of {progress.total_steps:,}" if progress.total_steps else ""
-    parts = [f"{progress.step + 1:,}{total} steps"]
+    done, total = progress.step + 1, progress.total_steps
+    text = f"{done:,} of {total:,} steps" if total else f"{done:,} steps"
+    if total and card.state.ok and done < total:
+        text = f"{done:,} steps, of {total:,} at most"  # the data came to its end first
+    parts = [text]
     parts += [f"epoch {progress.epoch}"] if progress.epoch is not None else []
     if progress.eta_s is not None and not card.state.final and progress.eta_s > 0:
         parts.append(f"{words.duration(progress.eta_s)} left")
     if (limit := limit_left(card)) is not None:
         parts.append(f"time limit in {words.duration(limit)}" if limit > 0 else "time limit reached")
     return " · ".join(parts)
+
+
+def fraction(card: CardData) -> float | None:
+    """How much of the training is done, from 0 to 1; None while nothing tells."""
+    return 1.0 if card.state.ok and card.progress.fraction is not None else card.progress.fraction
 
 
 def limit_left(card: CardData) -> float | None:
@@ -93,7 +102,7 @@ def losses(card: CardData) -> list[float]:
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """A point of a job's life: its name, the clock time, a remark on what lies before it, and the exact time in UTC."""
+    """A point of a job's life: its name, the clock time (or where it runs), a remark on what lies before it, the exact."""
 
     name: str
     text: str
@@ -121,6 +130,8 @@ def timeline(card: CardData) -> list[Moment]:
     failed = f"exit code {card.exit_code}" if card.exit_code else ""
     add("Ended", card.ended, ", ".join(part for part in (_span("ran", card.started, card.ended), failed) if part))
     if card.started is not None and card.state in (JobState.RUNNING, JobState.STOPPING):
+        if card.nodes:
+            rows.append(Moment("Running on", _some(card.nodes), exact=", ".join(card.nodes)))
         if card.as_of is not None:
             rows.append(Moment("Running for", words.duration(card.as_of - card.started)))
         if card.time_limit is not None:
@@ -128,6 +139,11 @@ def timeline(card: CardData) -> list[Moment]:
     if card.cost is not None and card.hourly is not None:
         rows.append(Moment("Cost so far", f"{card.cost:.2f} $", f"{card.hourly:.2f} $ an hour"))
     return rows
+
+
+def _some(nodes: Sequence[str]) -> str:
+    """``n1, n2``; of many the first and the last."""
+    return ", ".join(nodes) if len(nodes) <= 4 else f"{nodes[0]} … {nodes[-1]} ({len(nodes)} nodes)"
 
 
 def _span(word: str, begin: float | None, end: float | None) -> str:

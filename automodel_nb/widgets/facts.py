@@ -37,7 +37,7 @@ def status_of(card: CardData) -> dict[str, Any]:
             "relations": story.relations(card),
             "stale": story.staleness(card) if card.unreachable else "",
             "progress": story.progress_line(card),
-            "fraction": card.progress.fraction,
+            "fraction": story.fraction(card),
             "late": story.too_late(card),
             "figures": [[name, value, CURVE_OF.get(name, "loss")] for name, value in story.facts(card)],
             "moments": [[moment.name, moment.text, moment.remark, moment.exact] for moment in story.timeline(card)],

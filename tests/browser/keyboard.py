@@ -10,12 +10,12 @@ _NAME = """() => {
 }"""
 
 
-def tab_to(page: Any, name: str, at_most: int = 150) -> None:
-    """Press Tab until what is so named has the focus."""
+def tab_to(page: Any, name: str, at_most: int = 150, key: str = "Tab") -> None:
+    """Press Tab (or another key) until what is so named has the focus."""
     seen = []
     for _ in range(at_most):
-        page.keyboard.press("Tab")
+        page.keyboard.press(key)
         seen.append(page.evaluate(_NAME).strip())
         if seen[-1] == name:
             return
-    raise AssertionError(f"Tab never came to {name!r}: {seen}")
+    raise AssertionError(f"{key} never came to {name!r}: {seen}")

@@ -52,6 +52,7 @@ class LaunchForm(Form):
         self._edited = threading.Event()
         self._worker: threading.Thread | None = None
         self._previewed: Plan | None = None
+        self._before: Mapping[str, str] = {}  # what the preview showed before its last change
         self._last: Planned | None = None
         self._cost = ""
         self.note = ""
@@ -197,8 +198,12 @@ class LaunchForm(Form):
         with self._lock:
             if self._planned is None or self._planned[1].plan is not plan:
                 return
-            before = self._previewed.files if self._previewed and self._previewed.method == plan.method else plan.files
-            self._shown.preview = preview_of(plan, explained, before)
+            last = self._previewed
+            if last is None or last.method != plan.method:
+                self._before = plan.files
+            elif last.files != plan.files:  # the same once more: what was marked as changed stays so
+                self._before = last.files
+            self._shown.preview = preview_of(plan, explained, self._before)
             self._previewed = plan
 
     def _price(self, plan: Plan) -> None:

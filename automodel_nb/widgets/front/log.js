@@ -77,7 +77,7 @@ class LogView {
       chunk.amnbEnd = ring.base + ring.rows.length;
       this.bar.before(chunk);
       this.next = chunk.amnbEnd;
-      while (this.first && this.first.amnbEnd <= ring.base) this.first.remove();
+      this.dropOld();
     }
     this.empty.hidden = this.next > 0;
     this.bar.hidden = !ring.bar;
@@ -86,6 +86,14 @@ class LogView {
     this.say(path);
     if (fresh.length && this.query) this.countFinds();
     if (this.following) this.toEnd();
+  }
+
+  /** Takes away what the ring no longer holds, so that the count of lines not shown is that of these lines. */
+  dropOld() {
+    const { base } = this.ring;
+    while (this.first && this.first.amnbEnd <= base) this.first.remove();
+    const { first } = this;
+    for (let over = first ? base - first.amnbEnd + first.children.length : 0; over > 0; over -= 1) first.firstChild.remove();
   }
 
   get first() {

@@ -30,15 +30,19 @@ class Combo {
 
   open() {
     this.draw();
-    if (!this.rows.length) return this.close();
-    if (!this.isOpen) this.list.showPopover();
-    this.input.setAttribute("aria-expanded", "true");
-    this.place();
-    this.form.openCombo = this;
+    if (!this.rows.length) this.hide();
+    else if (!this.isOpen) this.list.showPopover();
+    this.input.setAttribute("aria-expanded", String(this.isOpen));
+    if (this.isOpen) this.place();
+    this.form.openCombo = this; // opened again when choices arrive: the first may be on their way
+  }
+
+  hide() {
+    if (this.isOpen) this.list.hidePopover();
   }
 
   close() {
-    if (this.isOpen) this.list.hidePopover();
+    this.hide();
     this.input.setAttribute("aria-expanded", "false");
     this.input.removeAttribute("aria-activedescendant");
     this.active = -1;
