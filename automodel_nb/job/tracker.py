@@ -6,6 +6,7 @@ all jobs of that kind are asked about at once.
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
@@ -81,6 +82,7 @@ class Tracker:
         self._lock = threading.RLock()
         self._kinds: dict[_Whom, _Kind] = {}
         self._known: dict[str, Status] = {}
+        self._marks: dict[str, frozenset[str]] = {}
 
     def observe(self, record: JobRecord) -> Status:
         """Where a job stands."""
@@ -127,6 +129,9 @@ class Tracker:
     def _tick(self, method: str, kind: _Kind, group: Sequence[JobRecord]) -> None:
         new = [record for record in group if record.id not in self._known]
         kind.jobs |= {record.id: record for record in group}
+        if method == "slurm" and (marks := {record.id: _marks(record) for record in group}).items() - self._marks.items():
+            self._marks |= marks
+            kind.interval = self.floor[method]  # one of them has begun or ended: its own files say so
         if not new and self._clock() - kind.asked < kind.interval:
             return
         kind.asked = self._clock()
@@ -159,6 +164,15 @@ class Tracker:
     def _final(self, record: JobRecord) -> bool:
         known = self._known.get(record.id)
         return known is not None and known.observation.state.final
+
+
+def _marks(record: JobRecord) -> frozenset[str]:
+    """What the attempts and array tasks of a job leave in its directory when they begin and when they end."""
+    try:
+        names = os.listdir(record.here.root)
+    except OSError:
+        return frozenset()
+    return frozenset(name for name in names if name.startswith(("started", "exit_code")))
 
 
 def _unsubmitted(record: JobRecord) -> Status:

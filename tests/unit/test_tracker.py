@@ -87,6 +87,25 @@ def test_slower_while_nothing_changes_and_at_once_when_poked(scene: tuple[Tracke
     assert tracker.interval("slurm") == 5.0
 
 
+def test_a_job_whose_files_say_that_it_ended_is_asked_about_soon(
+    scene: tuple[Tracker, Recording, Clock, JobStore], tmp_path: Path
+) -> None:
+    tracker, launcher, clock, _ = scene
+    job = running(tmp_path)
+    for _ in range(10):
+        tracker.observe(job)
+        clock.now += tracker.interval("slurm")
+    tracker.observe(job)
+    before = len(launcher.asked)
+    (tmp_path / "exit_code").write_text("0 1700000000\n")
+    clock.now += 4.9
+    tracker.observe(job)
+    assert len(launcher.asked) == before  # not below the site's floor
+    clock.now += 0.1
+    tracker.observe(job)
+    assert len(launcher.asked) == before + 1
+
+
 def test_a_silent_scheduler_changes_no_state(scene: tuple[Tracker, Recording, Clock, JobStore]) -> None:
     tracker, launcher, clock, store = scene
     job = running()
