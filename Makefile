@@ -21,7 +21,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 demo: .venv/demo .demo/tiny
 	@$(BIN)/python tools/demo.py notebooks/01_first_launch.ipynb .demo
 
-test: .venv/dev
+test: .venv/dev .venv/nvrx
 	$(BIN)/pytest -m "not soak and not skypilot" $(PYTEST_OPTIONS)
 	@$(SKYPILOT_TESTS)
 
@@ -42,7 +42,7 @@ endef
 	@.lab/sky/venv/bin/python -m compileall -q .lab/sky/venv/lib/python*/site-packages/sky
 	@touch $@
 
-soak: .venv/dev
+soak: .venv/dev .venv/nvrx
 	SOAK=1 $(BIN)/pytest -m "not skypilot" $(PYTEST_OPTIONS)
 	@$(SKYPILOT_TESTS)
 
@@ -79,6 +79,10 @@ clean:
 	@echo "installing automodel_nb with JupyterLab ($*) into .venv"
 	@$(BIN)/pip install -qq --constraint $(LOCK) --constraint requirements/dev.txt --editable '.[$*]'
 	@touch $@
+
+# a directory of its own: the package pynvml, which it asks for, makes torch print a warning into every log
+.venv/nvrx: | .venv/automodel
+	@$(BIN)/pip install -qq --no-deps --target $@ nvidia-resiliency-ext==0.4.1 nvidia-ml-py==13.615.71
 
 .demo/tiny: tools/make_tiny.py | .venv/automodel
 	@rm -rf $@

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -14,6 +15,7 @@ from automodel_nb import cpu
 from automodel_nb.job.handle import Job
 from automodel_nb.showing import card_data
 from tests.automodel.real import AIDS, environment, losses, make_tiny, recipe_text, run
+from tests.conftest import require
 from tests.slurm.conftest import Kernel
 from tests.slurm.lab import SlurmLab
 
@@ -141,16 +143,17 @@ def test_nsys_writes_one_report_a_node_and_rank(kernel: Kernel) -> None:
 
 def test_a_worker_that_dies_is_started_again(kernel: Kernel) -> None:
     """ft_launcher in torchrun's place: one worker dies once, all begin again at the checkpoint."""
-    pytest.importorskip("nvidia_resiliency_ext", reason="nvidia-resiliency-ext is not installed; `make test` installs it")
+    nvrx = Path(sys.prefix) / "nvrx"
+    require(nvrx.is_dir(), "nvidia-resiliency-ext is not in .venv/nvrx; `make test` installs it there")
     Path("tiny").symlink_to(make_tiny())
     aids = {"AM_FAIL": "1:5", "AM_FAIL_KIND": "kill", "AM_FAIL_ONCE": str(kernel.directory / "once")}
-    env = {"env_vars": {**aids, "PYTHONPATH": f"{cpu.PATH}:{AIDS}", "OMP_NUM_THREADS": "1"}}
+    env = {"env_vars": {**aids, "PYTHONPATH": f"{cpu.PATH}:{AIDS}:{nvrx}", "OMP_NUM_THREADS": "1"}}
     fields = {"nodes": 1, "ntasks_per_node": 2, "nodelist": "n1", "fault_tolerance": {"max_restarts": 2}, **env}
     recipe = {"ckpt_every_steps: 1000": "ckpt_every_steps: 3", f"max_steps: {STEPS}": "max_steps: 8"}
     text = document(kernel, **fields)
     for old, new in recipe.items():
         text = text.replace(old, new)
-    job = am.launch(text)
+    job = am.launch(text, ignore=["no-ft-launcher"])  # it is on the job's path only
     assert job.wait(300) == "COMPLETED", job.log()
     assert (kernel.directory / "once").exists()
     assert [step for step, _ in losses(job.log())] == [0, 1, 2, 3, 4, 3, 4, 5, 6, 7]
