@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from automodel_nb import hosts
 from automodel_nb.errors import JobFailedError, JobNotFoundError, LaunchError
-from automodel_nb.findings import Finding, Fix
+from automodel_nb.findings import Finding, Fix, in_order
 from automodel_nb.interpolation import fill_names
 from automodel_nb.plan import Plan, Request
 from automodel_nb.planning import make_plan
@@ -27,6 +28,7 @@ def preview(
     profile: str | None = None,
     host: str | None = None,
     ignore: Iterable[str] = (),
+    check_cluster: bool = False,
 ) -> Plan:
     """Plan a launch, without any side effect.
 
@@ -37,6 +39,8 @@ def preview(
         profile: name of a profile.
         host: login node by ssh (Slurm).
         ignore: codes of findings to pass over.
+        check_cluster: ask Slurm, by ``sbatch --test-only``, whether it would take the job, and when it would start it;
+            the answer is one more finding (``cluster-check`` or ``sbatch-refused``). It uses up one job number, nothing else.
 
     Returns:
         The plan; `plan.findings` says what is wrong or doubtful.
@@ -46,9 +50,18 @@ def preview(
     """
     hosts.again()
     file = source if isinstance(source, Path) else None
-    return plan_of(
+    plan = plan_of(
         "" if file else str(source), method, file=file, overrides=overrides, profile=profile, host=host, ignore=ignore
     )
+    return checked_by_cluster(plan) if check_cluster else plan
+
+
+def checked_by_cluster(plan: Plan) -> Plan:
+    """A plan with what its cluster says to it as one more finding (``preview(..., check_cluster=True)``)."""
+    from automodel_nb.launchers import slurm_trial
+
+    answer = slurm_trial.ask(plan) if plan.method == "slurm" else slurm_trial.other_method(plan.method)
+    return replace(plan, findings=in_order([*plan.findings, answer]))
 
 
 def launch(

@@ -69,6 +69,7 @@ class AutomodelMagics(Magics):
     @argument("--from", dest="base", metavar="JOB", help="the recipe is that of an earlier job")
     @argument("--set", action="append", metavar="a.b=value", help="set one value, of a field (slurm.nodes) or the recipe")
     @argument("-n", "--dry-run", action="store_true", help="show what would be submitted, and touch nothing")
+    @argument("--check-cluster", action="store_true", help="with -n: ask Slurm if it would take it, and when it would start")
     @argument("--wait", action="store_true", help="stay until the job has ended; the cell fails when the job fails")
     @argument("--detach", action="store_true", help="return at once, the job goes on in the background")
     @argument("--name", help="the job's name")
@@ -86,6 +87,8 @@ class AutomodelMagics(Magics):
         args = _parse(self.automodel_launch, line)
         if args.bind and not args.bind.isidentifier():
             raise UsageError(f"--as {args.bind}: that is no variable's name")
+        if args.check_cluster and not args.dry_run:
+            raise UsageError("--check-cluster goes with --dry-run (-n): a launch asks the cluster anyway")
         plan = self._plan(args, cell)
         if args.dry_run:
             from automodel_nb.views import preview_html, preview_text
@@ -226,7 +229,7 @@ class AutomodelMagics(Magics):
 
     def _plan(self, args: argparse.Namespace, cell: str) -> Plan:
         from automodel_nb import hosts
-        from automodel_nb.api import plan_from, plan_of
+        from automodel_nb.api import checked_by_cluster, plan_from, plan_of
 
         hosts.again()  # a host that refused us is tried once more, since a user asks
         if args.base and args.config:
@@ -244,6 +247,7 @@ class AutomodelMagics(Magics):
                 plan = plan_from(args.base, cell, args.method, **common)
             else:
                 plan = plan_of(cell, args.method, file=Path(args.config) if args.config else None, **common)
+            plan = checked_by_cluster(plan) if args.check_cluster else plan
         except LaunchError as error:
             raise type(error)(below_magic(error.findings)) from None
         return replace(plan, findings=below_magic(plan.findings))

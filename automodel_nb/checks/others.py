@@ -67,6 +67,11 @@ OTHERS: dict[str, tuple[str, str]] = {
     "controller": ("hint", "A managed job needs a controller, which costs money too."),
     "no-skypilot": ("error", "SkyPilot is not installed."),
     "price": ("hint", "What the nodes cost, by SkyPilot's catalog."),
+    "cluster-check": (
+        "hint",
+        "What `sbatch --test-only` says to a launch, with its start estimate: `--dry-run --check-cluster`. "
+        "(A warning where there is no answer.)",
+    ),
     "sbatch-refused": ("error", "sbatch refused the job; its words, and the field that they are about."),
     "skypilot-refuses": ("error", "SkyPilot refuses the task; its words, and the field that they are about."),
     # the checks themselves

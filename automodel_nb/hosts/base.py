@@ -43,12 +43,15 @@ class Host(Protocol):
     def uid(self) -> int:
         """The user's number there, which is the one that its Slurm knows."""
 
-    def run(self, argv: Sequence[str], *, env: Mapping[str, str] | None = None, timeout: float = 30) -> Completed:
+    def run(
+        self, argv: Sequence[str], *, env: Mapping[str, str] | None = None, stdin: str = "", timeout: float = 30
+    ) -> Completed:
         """Run a command to its end.
 
         Args:
             argv: program and arguments; no shell reads them.
             env: the whole environment; None is that of a login.
+            stdin: text for its standard input.
             timeout: seconds until it is given up.
 
         Raises:

@@ -75,9 +75,11 @@ class LocalHost:
         """The user's number."""
         return os.getuid()
 
-    def run(self, argv: Sequence[str], *, env: Mapping[str, str] | None = None, timeout: float = 30) -> Completed:
+    def run(
+        self, argv: Sequence[str], *, env: Mapping[str, str] | None = None, stdin: str = "", timeout: float = 30
+    ) -> Completed:
         """See `Host.run`."""
-        return run(argv, env=env, timeout=timeout)
+        return run(argv, env=env, stdin=stdin, timeout=timeout)
 
     def run_all(self, commands: Sequence[Sequence[str]], *, timeout: float = 30) -> list[Completed | None]:
         """See `Host.run_all`."""

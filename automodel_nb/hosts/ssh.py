@@ -98,9 +98,11 @@ class SshHost:
         """See `Host.uid`."""
         return self.login.uid
 
-    def run(self, argv: Sequence[str], *, env: Mapping[str, str] | None = None, timeout: float = 30) -> Completed:
+    def run(
+        self, argv: Sequence[str], *, env: Mapping[str, str] | None = None, stdin: str = "", timeout: float = 30
+    ) -> Completed:
         """See `Host.run`."""
-        answer = self.sh(command(argv, env), timeout=timeout)
+        answer = self.sh(command(argv, env, stdin), timeout=timeout)
         if answer.returncode == 127:
             raise FileNotFoundError(2, f"there is no such program on {self.name}", argv[0])
         return _completed(answer)
@@ -225,19 +227,20 @@ class SshHost:
         return UnreachableError(what.message)
 
 
-def command(argv: Sequence[str], env: Mapping[str, str] | None) -> str:
+def command(argv: Sequence[str], env: Mapping[str, str] | None, stdin: str = "") -> str:
     """A command as text for `sh`.
 
     With an environment, every value is handed to a second shell through a pipe by a builtin: neither `env NAME=value` nor
     any other argument list holds it.
     """
     words = shlex.join(argv)
+    given = f"printf %s {shlex.quote(stdin)} | " if stdin else "exec "
     if env is None:
-        return f"exec {words}"
+        return f"{given}{words}"
     exports = "\n".join(f"export {name}={shlex.quote(value)}" for name, value in env.items())
     program = shlex.quote(argv[0])
     # looked for on the login's PATH: the one in `env` may be meant for other machines
-    inner = shlex.quote(f'{exports}\nexec "$1" {shlex.join(argv[1:])}')
+    inner = shlex.quote(f'{exports}\n{given}"$1" {shlex.join(argv[1:])}')
     return (
         f"p=$(command -v {program}) || {{ echo {program}: not found >&2; exit 127; }}\n"
         f'printf %s {inner} | env -i /bin/sh -c \'eval "$(cat)"\' sh "$p"'

@@ -192,7 +192,7 @@ def _submission(
         message = f"Slurm takes no jobs from this machine: {one_line(done.stderr)}"
         raise SubmissionError([Finding("sbatch-refused", "error", message, "slurm.host", fix=_from_a_login_node(environ))])
     if done.returncode:
-        raise SubmissionError([_refused(plan, done.stderr)])
+        raise SubmissionError([refused_finding(plan, done.stderr)])
     id, cluster, message = parse_submission(done.stdout, done.stderr)
     return Submission(id, cluster, host, message, extra)
 
@@ -234,7 +234,8 @@ def parse_submission(stdout: str, stderr: str = "") -> tuple[str, str, str]:
     raise SubmissionError(f"sbatch gave no job id: {one_line(stdout + stderr) or 'no answer'}")
 
 
-def _refused(plan: Plan, stderr: str) -> Finding:
+def refused_finding(plan: Plan, stderr: str) -> Finding:
+    """What sbatch said against a plan, at the field that it is about."""
     given = refusal(stderr, lambda field: field in getattr(plan.config, "model_fields_set", ()))
     return Finding(
         "sbatch-refused", "error", given.message, given.field, *_place(plan, given.field), Fix(given.fix) if given.fix else None

@@ -41,7 +41,7 @@ _KNOWN: tuple[tuple[str, str | None, str], ...] = (
     ("Node count specification invalid", "nodes", "`sinfo -o '%P %D'` lists how many nodes each partition has"),
     (
         "node configuration is not available",
-        "gpus_per_node ntasks_per_node cpus_per_task mem gres constraint nodes",
+        "mem gres constraint gpus_per_node cpus_per_task ntasks_per_node nodes",
         "no node has the GPUs, CPUs and memory asked for: `sinfo -o '%N %G %c %m'`",
     ),
     ("Job dependency problem", "dependency", "a job it names does not exist, or the form is not afterok:ID"),

@@ -181,8 +181,9 @@ class SlurmLab:
         self._lab("ctld-stop")
 
     def start_controller(self) -> None:
-        """Start slurmctld with the state that it saved."""
+        """Start slurmctld with the state that it saved, and wait until all nodes take jobs."""
         self._lab("ctld-start")
+        self._lab("usable")
 
     def configure(self, **settings: str | int) -> None:
         """Change lines of slurm.conf (``MinJobAge=2``) in the running cluster."""

@@ -216,7 +216,8 @@ def test_hostile_values_arrive_literally(
     text = render(section, name=name, chdir=str(there), overrides=(f"--x={argument}",))
     done = run(text, job_dir=job_dir, chdir=chdir, MSG=value, HF_HOME=str(run.root / "hf" / hf))
     assert done.returncode == 0, done.stderr
-    assert done.stderr == ""
+    # a shell with job control says so where its job is over before it looks away; the stand-in for Python ends at once
+    assert re.sub(r"^\[1\]\+  Done .*\n", "", done.stderr) == ""
     assert run.words("python")[-2:] == [f"{run.job_dir}/recipe.yaml", f"--x={argument}"]
     assert run.env["MSG"] == value
     assert run.env["AUTOMODEL_JOB_DIR"] == str(run.job_dir)
