@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import re
 import textwrap
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from pathlib import Path
@@ -32,6 +33,12 @@ _DISTRIBUTED = frozenset(
 )
 _STRATEGIES = {"ddp": "DDPConfig", "fsdp2": "FSDP2Config", "megatron_fsdp": "MegatronFSDPConfig"}
 _META = frozenset({"_target_", "_recursive_", "_convert_"})
+#: How a recipe takes its `dataloader`, by what stands in its text: the set of keys in `recipes/_typed_config.py` that goes with
+#: it, and keys read apart from those.
+_LOADERS = {
+    "cfg.dataloader": ("config_fields", frozenset({"collate_fn", "dataloader_type", "dataset"})),
+    "cfg.vlm_dataloader": ("loader_fields", frozenset({"collate_fn", "dataset"})),
+}
 _RECIPE_CLASS = re.compile(r"\nclass\s+(\w*Recipe\w*)\s*[(:]")  # as AutoModel's own CLI finds them
 
 
@@ -65,6 +72,32 @@ class Schema:
             self._known[name] = fields | _DISTRIBUTED | _META if fields else None
         return self._known[name]
 
+    def optimizer_keys(self, recipe: str, target: str) -> frozenset[str] | None:
+        """The keys that `optimizer` may have with that ``_target_``: a ``torch.optim`` class, or one of AutoModel's configs."""
+        module, _, name = target.rpartition(".")
+        known = f"optimizer {target}"
+        if not any("cfg.optimizer.build(" in text for text in self._texts(recipe)):
+            return None
+        if known not in self._known:
+            own = self.root / "components/optim/optimizer.py"
+            found = None
+            if module == "nemo_automodel.components.optim.optimizer":
+                found = _fields(own, name)
+            elif module == "torch.optim":
+                found = _parameters(self.root.parent / "torch/optim", name)
+            self._known[known] = found | _META | {"param_group_overrides"} if found else None
+        return self._known[known]
+
+    def dataloader_keys(self, recipe: str) -> frozenset[str] | None:
+        """The keys that `dataloader` and `validation_dataloader` may have in that recipe."""
+        for text in self._texts(recipe):
+            for word, (name, apart) in _LOADERS.items():
+                if word in text:
+                    typed = self._sources.get(self.root / "recipes/_typed_config.py", "")
+                    sets = re.findall(rf"^ +{name} = {{([^}}]*)}}", typed, re.MULTILINE)
+                    return frozenset(re.findall(r'"(\w+)"', sets[0])) | apart | _META if len(sets) == 1 else None
+        return None
+
     @cached_property
     def recipes(self) -> dict[str, str]:
         """Short name of each recipe class, and the module that has it."""
@@ -79,15 +112,19 @@ class Schema:
 
     def reads_typed(self, recipe: str) -> bool:
         """Whether that recipe (short name or dotted path) is AutoModel's own and reads its sections through config classes."""
+        return any(re.search(r"\bRecipeConfig\b", text) for text in self._texts(recipe))
+
+    def _texts(self, recipe: str) -> Iterator[str]:
+        """The text of the module that has that recipe, and of those that have what it is made of; none for another's recipe."""
         name = recipe.rpartition(".")[2]
         module = self.recipes.get(name)
         if module is None or ("." in recipe and recipe != f"{module}.{name}"):
-            return False
+            return
         text = self._sources[self.root.parent / (module.replace(".", "/") + ".py")]
-        if re.search(r"\bRecipeConfig\b", text):
-            return True
+        yield text
         base = re.search(rf"^class\s+{name}\((?:\w+,\s*)*(\w+)\)", text, re.MULTILINE)
-        return bool(base and base[1] != name and base[1] in self.recipes and self.reads_typed(base[1]))
+        if base and base[1] != name:
+            yield from self._texts(base[1])
 
     def reads(self, section: str) -> bool:
         """Whether any recipe speaks of that top-level section at all."""
@@ -131,20 +168,39 @@ class Schema:
 
 
 def _fields(path: Path, name: str) -> frozenset[str] | None:
-    """The fields of a dataclass in a source file; None where the file or the class is not there, or has a base."""
-    try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeError):
+    """The fields of a dataclass in a source file; None where the file, the class or a base of it is not there."""
+    body = _class(path, name)
+    if body is None:
         return None
-    # only the class is parsed: the files around are long
-    found = re.search(rf"^class {name}:\n(?:(?:[ \t].*)?\n)*", text, re.MULTILINE)
-    if not found:
-        return None
-    try:
-        (body,) = ast.parse(textwrap.dedent(found.group())).body
-    except (SyntaxError, ValueError):
-        return None
-    assert isinstance(body, ast.ClassDef)
-    return frozenset(
+    fields = frozenset(
         item.target.id for item in body.body if isinstance(item, ast.AnnAssign) and isinstance(item.target, ast.Name)
     )
+    for base in body.bases:
+        inherited = _fields(path, base.id) if isinstance(base, ast.Name) else None
+        if inherited is None:
+            return None
+        fields |= inherited
+    return fields
+
+
+def _parameters(package: Path, name: str) -> frozenset[str] | None:
+    """What the constructor of a class takes beside the parameters to train; None where it takes anything, or is not found."""
+    for path in sorted(package.glob("*.py")):
+        body = _class(path, name)
+        for item in body.body if body else ():
+            if isinstance(item, ast.FunctionDef) and item.name == "__init__":
+                given = item.args
+                names = frozenset(arg.arg for arg in (*given.args, *given.kwonlyargs)) - {"self", "params"}
+                return None if given.vararg or given.kwarg else names
+    return None
+
+
+def _class(path: Path, name: str) -> ast.ClassDef | None:
+    """A class in a source file. Only its own text is parsed: the files around are long."""
+    try:
+        text = path.read_text(encoding="utf-8")
+        found = re.search(rf"^class {re.escape(name)}\b.*:\n(?:(?:[ \t].*)?\n)*", text, re.MULTILINE)
+        body = ast.parse(textwrap.dedent(found.group())).body[0] if found else None
+    except (OSError, UnicodeError, SyntaxError, ValueError):
+        return None
+    return body if isinstance(body, ast.ClassDef) else None

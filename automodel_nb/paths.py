@@ -12,6 +12,11 @@ def state_home() -> Path:
     return Path(os.environ.get("AUTOMODEL_NB_HOME") or "~/.automodel_nb").expanduser()
 
 
+def directory_name(job: str) -> str:
+    """A job's name as the first part of its directory's name: no slash, and short enough for what follows it."""
+    return job.replace("/", "-").encode()[:180].decode("utf-8", "ignore")
+
+
 def copies(job_id: str) -> Path:
     """Where copies lie of what a job wrote on its login node: its log, and the marks of its attempts."""
     return state_home() / "remote" / job_id

@@ -19,6 +19,7 @@ from automodel_nb.checks.world import checkpoints
 from automodel_nb.facts_automodel import Schema, schema
 from automodel_nb.facts_files import PathFacts, bounded, look
 from automodel_nb.facts_slurm import ClusterFacts, cluster_facts
+from automodel_nb.paths import directory_name
 from automodel_nb.watching.checkpoints import newest_checkpoint, step_of
 from automodel_nb.watching.metrics import LogParser
 
@@ -172,8 +173,8 @@ def _pace(parts: Parts) -> Pace | None:
     name, parent = parts.config.job_name, os.path.join(parts.request.cwd, os.path.expanduser(parts.config.job_dir))
     if name is None or parts.sources.method != "slurm":
         return None
-    question = f"jobs in {parent}"
-    return bounded({question: lambda: measured_pace(parent, name)}, SECONDS).get(question)
+    question, known_as = f"jobs in {parent}", directory_name(name)
+    return bounded({question: lambda: measured_pace(parent, known_as)}, SECONDS).get(question)
 
 
 def measured_pace(parent: str, name: str) -> Pace | None:

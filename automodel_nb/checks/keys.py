@@ -29,20 +29,26 @@ _OTHER_LAUNCHERS = ("k8s", "kubernetes", "nemo_run", "lepton")
 
 @rule("recipe-key", "error", at_key=True)
 def keys_are_known(parts: Parts, facts: Facts) -> Iterator[Problem]:
-    """Each key of `step_scheduler`, `checkpoint`, `distributed`, `lr_scheduler`, `mlflow` and `comet` is one of AutoModel's.
+    """AutoModel reads each key of `step_scheduler`, `checkpoint`, `distributed`, `optimizer`, `lr_scheduler`, `dataloader`,
+    `mlflow` and `comet`.
 
-    Source: the fields of the installed AutoModel's own config classes (`StepSchedulerConfig`, `CheckpointingConfig`, …),
-    which raise TypeError at any other key, most of them once the model has loaded. Silent where no AutoModel is installed,
-    and for recipes that are not its own.
+    Source: the fields of the installed AutoModel's own config classes (`StepSchedulerConfig`, `CheckpointingConfig`, …), and
+    what the constructor of a `torch.optim` class takes; any other key raises TypeError, mostly once the model has loaded.
+    Silent where no AutoModel is installed, for recipes that are not its own, and for other optimizers.
     """
     schema = facts.schema
-    if schema is None or not schema.reads_typed(recipe_name(parts)):
+    recipe = recipe_name(parts)
+    if schema is None or not schema.reads_typed(recipe):
         return
     for section, values in parts.recipe.values.items():
         if not isinstance(values, Mapping):
             continue
         if section == "distributed":
             known = schema.distributed_keys(str(values.get("strategy") or "fsdp2").lower())
+        elif section == "optimizer":
+            known = schema.optimizer_keys(recipe, str(values.get("_target_")))
+        elif section in ("dataloader", "validation_dataloader"):
+            known = schema.dataloader_keys(recipe)
         else:
             known = schema.keys(section)
         for key in values if known is not None else ():

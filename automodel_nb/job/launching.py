@@ -16,6 +16,7 @@ from automodel_nb.job.record import JobRecord
 from automodel_nb.job.store import JobStore, new_id
 from automodel_nb.launchers import launcher
 from automodel_nb.launchers.base import Launcher
+from automodel_nb.paths import directory_name
 from automodel_nb.plan import Plan
 
 
@@ -46,7 +47,7 @@ def submit(
         raise LaunchError(plan.findings)
     job_id, created = new_id(), time.time()
     stamp = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime(created))
-    directory = plan.job_dir / f"{plan.name}-{stamp}-{job_id}"
+    directory = plan.job_dir / f"{directory_name(plan.name)}-{stamp}-{job_id}"
     record = JobRecord(
         id=job_id,
         name=plan.name,

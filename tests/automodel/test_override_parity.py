@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import inspect
 import os
 import pickle
 import subprocess
@@ -15,6 +16,8 @@ import yaml
 from hypothesis import HealthCheck, assume, example, given, settings
 from hypothesis import strategies as st
 
+from automodel_nb.facts import python_facts
+from automodel_nb.facts_automodel import schema
 from automodel_nb.rendering.overrides import override_argument, reads_back, scalar_override
 from tests.conftest import require
 
@@ -105,3 +108,18 @@ def test_what_is_refused_is_rare(value: object) -> None:
     as_text = yaml.safe_dump(value)
     assume(".nan" not in as_text and "date" not in repr(value))
     assert override_argument("model.a", value).startswith("--model.a=")
+
+
+def test_keys_of_optimizers_are_what_their_constructors_take() -> None:
+    """What a rule reads out of source text, beside what Python says of the classes themselves."""
+    torch = pytest.importorskip("torch")
+    known, recipe = schema(python_facts(None).root, ""), "TrainFinetuneRecipeForNextTokenPrediction"
+    compared = 0
+    for name in torch.optim.__all__:
+        made = getattr(torch.optim, name)
+        keys = known.optimizer_keys(recipe, f"torch.optim.{name}")
+        if keys is not None:
+            taken = set(inspect.signature(made).parameters) - {"params"}
+            assert keys == taken | {"_target_", "_recursive_", "_convert_", "param_group_overrides"}, name
+            compared += 1
+    assert compared >= 10

@@ -178,6 +178,31 @@ def test_two_launches_in_one_second_are_two_jobs(kernel: Kernel) -> None:
     assert len({job.id for job in jobs} | {job.scheduler_id for job in jobs} | {str(job.directory) for job in jobs}) == 6
 
 
+@pytest.mark.parametrize("name", ["llm/a b", "../up", "é" * 150, "a'b #%j"])
+def test_names_that_are_no_file_names(kernel: Kernel, name: str) -> None:
+    job = kernel.launch("true", job_name=name)
+    assert (job.state, job.name, am.attach(name).id) == ("COMPLETED", name, job.id)
+    assert job.directory.parent == kernel.directory / "work/automodel_jobs"
+    assert kernel.lab.run("squeue", "-h", "-t", "all", "-j", job.scheduler_id, "-o", "%j").stdout.rstrip("\n") == name
+
+
+def test_a_port_that_another_job_has_on_the_same_node(kernel: Kernel) -> None:
+    """Said before the launch, and by the job with the node's name; without `master_port` the next port is taken."""
+    first = kernel.launch("sleep 60", wait=False, nodelist="n1", master_port=13800)
+    while "rendezvous" not in first.log():
+        time.sleep(0.1)
+    text = kernel.text("true", nodelist="n1", master_port=13800)
+    assert "port-shared-node" in {finding.code for finding in am.preview(text).findings}
+    second = kernel.launch("true", nodelist="n1", master_port=13800)
+    assert (second.state, second.exit_code) == ("FAILED", 1)
+    assert "port 13800 is in use on n1 (master_port)" in second.log()
+    told = second.diagnosis()
+    assert told is not None
+    assert "13800" in f"{told.cause} {told.evidence}"
+    assert kernel.launch("true", nodelist="n1").state == "COMPLETED"
+    assert "port-ephemeral" in {finding.code for finding in am.preview(text.replace("13800", "40000")).findings}
+
+
 def test_every_bad_field_at_once_and_nothing_submitted(kernel: Kernel) -> None:
     text = "slurm:\n  partion: batch\n  nodes: two\n  time: 25h\n  extra_mounts: [/a]\ncommand: x\n"
     with pytest.raises(LaunchError) as caught:

@@ -183,6 +183,7 @@ HOSTILE = NASTY | LINE | st.builds("{}{}".format, NASTY, LINE)
 NAME = HOSTILE.map(lambda text: re.sub(r"[/\0,:]", "_", text)[:60]).filter(lambda text: text not in (".", ".."))
 
 
+@pytest.mark.timeout(EXAMPLES)  # a second for each, where a tenth is usual
 @settings(max_examples=EXAMPLES)
 @given(
     name=HOSTILE,
