@@ -59,6 +59,11 @@ class JobPaths:
         return self.root / "checkpoints"
 
     @property
+    def chain(self) -> Path:
+        """Slurm's ids of the jobs that follow the first of a chain, one a line."""
+        return self.root / "chain"
+
+    @property
     def supervisor(self) -> Path:
         """JSON: pid, start time and boot id of the process that watches over an interactive job."""
         return self.root / "supervisor.json"

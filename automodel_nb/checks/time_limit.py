@@ -93,6 +93,29 @@ def asynchronous_writes_end(parts: Parts, facts: Facts) -> Iterator[Problem]:
         yield Problem(message, "slurm.signal", _enough())
 
 
+@rule("chain-checkpoints", "error")
+def a_chain_has_checkpoints(parts: Parts, facts: Facts) -> Iterator[Problem]:
+    """Jobs that go on where the last one stopped write checkpoints.
+
+    Source: each would begin with the first step.
+    """
+    if _chained(parts) and parts.config.command is None and not checkpoints(parts):
+        field = "checkpoint.enabled"
+        yield Problem("each job of the chain would begin anew: checkpoints are off", field, Fix("write true", field, "true"))
+
+
+@rule("chain-alone", "error")
+def a_chain_is_one_training_on_this_side(parts: Parts, facts: Facts) -> Iterator[Problem]:
+    """A chain is no array, and is launched on the login node itself.
+
+    Source: this launcher's own bounds: an array's tasks end at different times, and each job of a chain needs the id of the
+    one before, which over ssh would be a trip for each.
+    """
+    for field, what in {"array": "an array", "host": "a launch by ssh"}.items():
+        if _chained(parts) and getattr(parts.config, field):
+            yield Problem(f"{what} cannot be chained", "slurm.chain", Fix(f"take `chain` or `{field}` out"))
+
+
 @rule("preemption-signal", "warning")
 def training_listens(parts: Parts, facts: Facts) -> Iterator[Problem]:
     """The recipe does not turn off saving on a signal (`step_scheduler.preemption_signal: null`).
@@ -151,6 +174,10 @@ def in_words(seconds: float) -> str:
     return " ".join(f"{count} {unit}" for count, unit in parts[first : first + 2] if count) or "0 s"
 
 
+def _chained(parts: Parts) -> bool:
+    return parts.sources.method == "slurm" and (parts.config.chain or 1) > 1
+
+
 def _limit(parts: Parts) -> int | None:
     """Seconds of the time limit of a Slurm job that writes checkpoints."""
     if parts.sources.method != "slurm" or parts.config.time is None or not checkpoints(parts):
@@ -168,6 +195,8 @@ RULES = (
     signal_comes_after_the_start,
     signal_leaves_time,
     asynchronous_writes_end,
+    a_chain_has_checkpoints,
+    a_chain_is_one_training_on_this_side,
     training_listens,
     a_checkpoint_comes_before_the_limit,
     all_steps_fit,

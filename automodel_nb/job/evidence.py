@@ -12,7 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from automodel_nb.job.record import JobRecord
-from automodel_nb.launchers.interactive import exit_words, read_exit_code
+from automodel_nb.launchers.interactive import at_limit, exit_words, read_exit_code
 from automodel_nb.paths import JobPaths
 from automodel_nb.states import JobState, Observation
 from automodel_nb.watching.checkpoints import step_of
@@ -85,7 +85,7 @@ def refine(observation: Observation, record: JobRecord, progress: Callable[[], P
     seen = progress()
     saved = _saved_words(record, seen)
     if observation.state is JobState.COMPLETED:
-        if _told_at_limit(record, observation.attempt) and not _trained_to_the_end(seen):
+        if at_limit(record.here, observation.attempt) and not _trained_to_the_end(seen):
             words = f"the time limit was near: {saved}"
             return replace(observation, state=JobState.TIMEOUT, reason=words, reason_code="saved_at_time_limit")
         if seen.preempted and not _trained_to_the_end(seen):
@@ -103,14 +103,6 @@ def refine(observation: Observation, record: JobRecord, progress: Callable[[], P
         if code:
             return replace(observation, reason=f"{observation.reason}; {saved}".lstrip("; "), reason_code=code)
     return observation
-
-
-def _told_at_limit(record: JobRecord, attempt: int) -> bool:
-    """Whether Slurm's signal before the time limit came in this attempt: its script says so behind the exit code."""
-    try:
-        return "limit" in record.here.exit_code(attempt).read_text().split()
-    except OSError:
-        return False
 
 
 def _trained_to_the_end(seen: Progress) -> bool:

@@ -126,6 +126,14 @@ def read_exit_code(paths: JobPaths, attempt: int = 0, task: int | None = None) -
         return None
 
 
+def at_limit(paths: JobPaths, attempt: int = 0) -> bool:
+    """Whether Slurm's signal before the time limit came in an attempt: its script says so behind the exit code."""
+    try:
+        return "limit" in paths.exit_code(attempt).read_text().split()
+    except OSError:
+        return False
+
+
 def _facts(paths: JobPaths) -> dict[str, Any]:
     try:
         facts = json.loads(paths.supervisor.read_text())

@@ -14,7 +14,7 @@ from automodel_nb.findings import Finding, Fix
 from automodel_nb.hosts import Completed
 from automodel_nb.launchers import slurm_remote
 from automodel_nb.launchers.base import JobRef, Stop, Submission, resolve
-from automodel_nb.launchers.slurm_cluster import Cluster, one_line, program
+from automodel_nb.launchers.slurm_cluster import Cluster, links, one_line, program
 from automodel_nb.launchers.slurm_refusals import perhaps_taken, refusal, unreachable
 from automodel_nb.paths import JobPaths
 from automodel_nb.plan import Plan
@@ -28,12 +28,20 @@ RECONNECT = (0.5, 1.0, 2.0, 4.0, 8.0, 8.0)
 QUERY_TIMEOUT = 20.0
 
 
-def sbatch_argv(directory: str, chdir: str, *, array: bool = False) -> list[str]:
-    """The submission: what differs between two launches of one document is here, not in the script."""
+def sbatch_argv(directory: str, chdir: str, *, array: bool = False, after: str = "") -> list[str]:
+    """The submission: what differs between two launches of one document is here, not in the script.
+
+    Args:
+        directory: the job's own.
+        chdir: the training's working directory.
+        array: the job is an array; each task has a log.
+        after: id of the job before in a chain.
+    """
     paths = JobPaths(Path(directory))
     # sbatch replaces %j and the like in the name of the output
     output = str(paths.log.parent).replace("%", "%%") + ("/output.task%a.log" if array else f"/{paths.log.name}")
-    return ["sbatch", "--parsable", "--export=ALL", f"--chdir={chdir}", f"--output={output}", str(paths.sbatch)]
+    follows = [f"--dependency=afterany:{after}"] if after else []
+    return ["sbatch", "--parsable", "--export=ALL", *follows, f"--chdir={chdir}", f"--output={output}", str(paths.sbatch)]
 
 
 class SlurmLauncher:
@@ -55,17 +63,52 @@ class SlurmLauncher:
         host = hosts.host(plan.host)
         if isinstance(host, hosts.SshHost):
             return self._submit_there(host, plan, directory, argv, env, extra)
-        argv[0] = program("sbatch", environ)  # by path: the job's own PATH may be one for the nodes
+        first = self._submit_here(plan, directory, argv, env, extra, environ)
+        links = getattr(plan.config, "chain", None) or 1
+        return self._chain(first, links, plan, directory, env, environ) if links > 1 else first
+
+    def _chain(
+        self, first: Submission, links: int, plan: Plan, directory: Path, env: Mapping[str, str], environ: Mapping[str, str]
+    ) -> Submission:
+        """Submit the jobs that follow the first one, each after the one before; where one is refused, none stays."""
+        ids = [first.scheduler_id]
         try:
-            done = host.run(argv, env=env, timeout=self.submit_timeout)
+            while len(ids) < links:
+                argv = sbatch_argv(str(directory), plan.chdir, after=ids[-1])
+                # a job of that directory is there already, so one whose answer is lost cannot be found again: not looked for
+                ids.append(self._submit_here(plan, directory, argv, env, {}, environ, lost=False).scheduler_id)
+            JobPaths(directory).chain.write_text("\n".join(ids[1:]) + "\n")
+        except (SubmissionError, OSError) as error:
+            self._cluster(hosts.LOCAL, first.cluster).cancel(*ids)
+            if isinstance(error, OSError):
+                raise SubmissionError(f"cannot write {JobPaths(directory).chain}: {error.strerror}") from None
+            raise
+        return replace(first, extra={**first.extra, "chain": ",".join(ids)})
+
+    def _submit_here(
+        self,
+        plan: Plan,
+        directory: Path,
+        argv: list[str],
+        env: Mapping[str, str],
+        extra: Mapping[str, str | bool],
+        environ: Mapping[str, str],
+        *,
+        lost: bool = True,
+    ) -> Submission:
+        argv = [program("sbatch", environ), *argv[1:]]  # by path: the job's own PATH may be one for the nodes
+        try:
+            done = hosts.LOCAL.run(argv, env=env, timeout=self.submit_timeout)
         except UnreachableError as error:
+            if not lost:
+                raise SubmissionError(f"Slurm does not answer: {error}") from None
             return self._taken_after_all(str(error), directory, extra)
         except OSError as error:
             finding = Finding(
                 "sbatch-refused", "error", f"sbatch cannot be run: {error.strerror}", fix=_from_a_login_node(environ)
             )
             raise SubmissionError([finding]) from None
-        if done.returncode and perhaps_taken(done.stderr):
+        if lost and done.returncode and perhaps_taken(done.stderr):
             return self._taken_after_all(one_line(done.stderr), directory, extra)
         return _submission(plan, done, "", extra, environ)
 
@@ -115,10 +158,11 @@ class SlurmLauncher:
             if not settled:
                 raise JobError(f"{job.id} was not submitted (yet): there is nothing to cancel")
             job = settled[0]
-        cluster, id = self._cluster(host, job.submission.cluster), job.submission.scheduler_id
-        cluster.cancel(id)
+        cluster = self._cluster(host, job.submission.cluster)
+        ids = links(job) or [job.submission.scheduler_id]
+        cluster.cancel(*reversed(ids))  # the last of a chain first: none takes the place of one that is cancelled
         if how == "kill":
-            cluster.cancel(id, "--full", "--signal=KILL")
+            cluster.cancel(*ids, options=("--full", "--signal=KILL"))
 
     def _cluster(self, host: hosts.Host, name: str) -> Cluster:
         return Cluster(host, name, self.query_timeout)

@@ -37,6 +37,20 @@ class Cluster:
         Raises:
             UnreachableError: no answer.
         """
+        # each job of a chain is asked about as if it were alone
+        each = {job.id: [_link(job, id) for id in links(job)] or [job] for job in jobs}
+        answers = self._observe([one for group in each.values() for one in group])
+        found = {}
+        for job in jobs:
+            if len(each[job.id]) == 1:
+                seen = answers.get(job.id)
+            else:
+                seen = states.chain(job, {one.submission.scheduler_id: answers.get(one.id) for one in each[job.id]})
+            if seen:
+                found[job.id] = seen
+        return found
+
+    def _observe(self, jobs: Sequence[JobRef]) -> dict[str, Observation]:
         answers = self._queued(jobs, ["-u", str(self.host.uid)])
         missing = [job for job in jobs if job.id not in answers]
         if missing:  # another user's, or forgotten: asked for by id, which lets squeue answer that there is none
@@ -59,9 +73,9 @@ class Cluster:
         rows = self._rows(["-u", str(self.host.uid)])
         return next((row.array for row in rows if row.command == script), None)
 
-    def cancel(self, job_id: str, *options: str) -> None:
-        """Have a job stopped. Raises JobError where Slurm refuses, UnreachableError where it does not answer."""
-        done = self._run("scancel", *self._which, *options, job_id)
+    def cancel(self, *job_ids: str, options: Sequence[str] = ()) -> None:
+        """Have jobs stopped. Raises JobError where Slurm refuses, UnreachableError where it does not answer."""
+        done = self._run("scancel", *self._which, *options, *job_ids)
         if done.returncode and unreachable(done.stderr):
             raise UnreachableError(f"Slurm does not answer: {one_line(done.stderr)}")
         if done.returncode and not re.search(r"already completing|already complete|Invalid job id", done.stderr):
@@ -123,6 +137,16 @@ class Cluster:
         except OSError as error:
             where = f" on {self.host.name}" if self.host.name else ""
             raise UnreachableError(f"`{argv[0]}` cannot be run{where}: {error.strerror}") from None
+
+
+def links(job: JobRef) -> list[str]:
+    """The ids of a chain's jobs in their order; empty where the job is no chain."""
+    given = job.submission.extra.get("chain")
+    return given.split(",") if isinstance(given, str) else []
+
+
+def _link(job: JobRef, id: str) -> JobRef:
+    return replace(job, id=f"{job.id}/{id}", submission=replace(job.submission, scheduler_id=id, extra={}))
 
 
 def program(name: str, environ: Mapping[str, str]) -> str:

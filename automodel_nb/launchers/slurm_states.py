@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from pydantic_core import PydanticCustomError
 
 from automodel_nb.configs.values import wall_time
 from automodel_nb.launchers.base import JobRef
-from automodel_nb.launchers.interactive import exit_words, read_exit_code
+from automodel_nb.launchers.interactive import at_limit, exit_words, read_exit_code
 from automodel_nb.paths import JobPaths
 from automodel_nb.states import SLURM_STATES, JobState, Observation
 from automodel_nb.watching.follow import end_of
@@ -196,6 +196,36 @@ def _array(parts: Sequence[Observation]) -> Observation:
     words = ", ".join(f"{count} {state}" for state, count in counts.items())
     ended = max((part.ended for part in parts if part.ended), default=None) if worst.state.final else None
     return Observation(worst.state, f"tasks: {words}", worst.reason_code, worst.exit_code, worst.started, ended, worst.nodes)
+
+
+def chain(job: JobRef, links: Mapping[str, Observation | None]) -> Observation | None:
+    """One state for a chain: that of the job that runs, else of the next one, else of the last one that trained.
+
+    Args:
+        job: the chain.
+        links: what is seen of each of its jobs, by Slurm's id, in their order; None where Slurm has forgotten it.
+    """
+    seen = [link for link in links.values() if link]
+    running = [link for link in seen if not link.state.final and link.state is not JobState.PENDING]
+    waiting_ = [link for link in seen if link.state is JobState.PENDING]
+    attempt = last_attempt(job.here)
+    trained = _trained(job, attempt)
+    ended = read_exit_code(job.here, attempt) is not None and not at_limit(job.here, attempt)
+    if running:
+        return running[-1]
+    if waiting_ and not ended:
+        if trained is None:
+            return waiting_[0]
+        return replace(waiting_[0], reason=f"job {len(links) - len(waiting_) + 1} of {len(links)}: {waiting_[0].reason}")
+    return links.get(trained) if trained else next(iter(links.values()), None)
+
+
+def _trained(job: JobRef, attempt: int) -> str | None:
+    """Slurm's id of the job that an attempt ran in, as its mark says."""
+    try:
+        return job.here.started(attempt).read_text().split()[1]
+    except (OSError, IndexError):
+        return None
 
 
 def last_attempt(paths: JobPaths, task: int | None = None) -> int:

@@ -22,9 +22,6 @@ from automodel_nb.rendering.shell import Raw
 from automodel_nb.rendering.slurm import script, torchrun_options
 from automodel_nb.rendering.slurm_task import Saving, fault_tolerant, profiler
 
-#: Fields that are read and do nothing yet: a launch that asks for one is refused, not run without it.
-_NOT_YET = ("chain",)
-
 
 def render(parts: Parts, name: str) -> Rendered:
     """The command, script and environment of a Slurm job of that name."""
@@ -94,10 +91,9 @@ def _environment(parts: Parts, config: SlurmConfig) -> tuple[dict[str, Environme
 def _findings(parts: Parts, config: SlurmConfig, hf_home: str) -> Iterator[Finding]:
     if parts.facts.there:
         yield from parts.facts.there.findings(parts, parts.sources.section)
-    for field in _NOT_YET:
-        if getattr(config, field) not in (None, False):
-            message = f"slurm.{field} is not built yet"
-            yield parts.finding("not-built", "error", message, f"slurm.{field}", Fix("take it out"))
+    if (config.chain or 1) > 1:
+        message = f"{config.chain} jobs are submitted, each after the one before (--dependency=afterany:ID)"
+        yield parts.finding("chain", "hint", f"{message}; those that are not needed are cancelled", "slurm.chain")
     if config.container_image is None:
         return
     if config.runtime == "none":

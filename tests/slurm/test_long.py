@@ -158,3 +158,54 @@ def test_a_worker_that_dies_is_started_again(kernel: Kernel) -> None:
     assert (kernel.directory / "once").exists()
     assert [step for step, _ in losses(job.log())] == [0, 1, 2, 3, 4, 3, 4, 5, 6, 7]
     assert job.progress.restarts == 1
+
+
+def test_a_chain_goes_on_where_the_job_before_stopped(kernel: Kernel) -> None:
+    """A command stands for the training: told to save in its first job, killed in its second, done in its third."""
+    step = kernel.directory / "step"
+    code = """
+import os, signal, sys, time
+mark, step = sys.argv[1:]
+done = int(open(step).read()) if os.path.exists(step) else 0
+print(f"begins at {done}", flush=True)
+open(step, "w").write(str(done + 1))
+if done == 0:
+    open(mark, "w").close()  # as a node's task does when Slurm signals it
+    sys.exit(0)
+if done == 1:
+    time.sleep(300)
+"""
+    script = kernel.directory / "train.py"
+    script.write_text(code)
+    command = f'{sys.executable} {script} "$AUTOMODEL_JOB_DIR/limit$attempt" {step}'
+    job = kernel.launch(command, wait=False, chain=5)
+    ids = str(job.record.submission.extra["chain"]).split(",") if job.record.submission else []
+    assert len(ids) == 5
+    until(lambda: step.exists() and step.read_text() == "2", 60, job)
+    assert job.state == "RUNNING"
+    kernel.lab.run("scancel", "--signal=KILL", "--batch", ids[1])  # as when its node is lost: it leaves no exit code
+    until(lambda: step.read_text() == "3", 60, job)
+    assert job.wait(60) == "COMPLETED", job.log()
+    assert job.attempts == 3
+    assert [line for _, line in job.follow() if line.startswith("begins")] == [f"begins at {n}" for n in range(3)]
+    until(lambda: not kernel.lab.run("squeue", "-h", "-j", ",".join(ids[3:]), check=False).stdout.strip(), 20, job)
+
+
+def test_a_chain_whose_training_fails_ends(kernel: Kernel) -> None:
+    job = kernel.launch("exit 3", chain=3)
+    assert (job.state, job.exit_code, job.attempts) == ("FAILED", 3, 1)
+
+
+def test_a_chain_is_cancelled_whole(kernel: Kernel) -> None:
+    job = kernel.launch("sleep 100", wait=False, chain=3)
+    until(lambda: job.state == "RUNNING", 30, job)
+    job.cancel()
+    assert job.wait(30) == "CANCELLED"
+    assert not kernel.lab.run("squeue", "-h", "-u", "root", "-n", job.name).stdout.strip()
+    assert job.attempts == 1
+
+
+def test_a_chain_of_which_one_is_refused_leaves_nothing(kernel: Kernel) -> None:
+    with pytest.raises(am.LaunchError):
+        kernel.launch("true", wait=False, chain=3, partition="nowhere")
+    assert not kernel.lab.run("squeue", "-h", "-u", "root").stdout.strip()

@@ -415,6 +415,21 @@ CASES = [
         "limit of 5 min leaves no 5 min",
     ),
     Case(
+        "chain-checkpoints",
+        SLURM + "  chain: 2\n" + RECIPE + "checkpoint: {enabled: false}\n",
+        SLURM + "  chain: 2\n" + RECIPE,
+        "checkpoint.enabled",
+        "would begin anew",
+        fix="write true",
+    ),
+    Case(
+        "chain-alone",
+        SLURM + "  chain: 2\n  array: 0-3\n" + RECIPE,
+        SLURM + "  chain: 1\n  array: 0-3\n" + RECIPE,
+        "slurm.chain",
+        "an array cannot be chained",
+    ),
+    Case(
         "signal-early",
         "slurm: {time: 10, signal: 600}\n" + RECIPE,
         "slurm: {time: 10, signal: 300}\n" + RECIPE,
