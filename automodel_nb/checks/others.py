@@ -54,10 +54,10 @@ OTHERS: dict[str, tuple[str, str]] = {
         "A published resume key that current AutoModel does not read is replaced (an error where it cannot be).",
     ),
     # how it will run
+    "chain": ("hint", "How many jobs a chain submits, and how they follow each other."),
     "container-runtime": ("error", "The container runtime is not one that can run the image."),
     "mount-path": ("error", "A path that is mounted has a comma or colon, which Pyxis cannot express."),
     "no-gpu": ("warning", "This node has no GPU: it trains on the CPU."),
-    "not-built": ("error", "A field whose effect is not built yet."),
     "inherit-elsewhere": ("error", "`inherit_env` would carry this machine's environment to another."),
     "no-shared-connection": ("hint", "ssh shares no connection to the login node (ControlMaster); it works all the same."),
     "remote-paths": ("hint", "What `~`, relative paths and variables mean on the login node."),

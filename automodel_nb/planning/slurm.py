@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -18,7 +19,7 @@ from automodel_nb.planning.training import preemption_signal
 from automodel_nb.rendering import environment
 from automodel_nb.rendering.command import FT_LAUNCHER, TORCHRUN, checkpoint_override, torchrun
 from automodel_nb.rendering.nccl import NCCL
-from automodel_nb.rendering.shell import Raw
+from automodel_nb.rendering.shell import Raw, in_job_dir
 from automodel_nb.rendering.slurm import script, torchrun_options
 from automodel_nb.rendering.slurm_task import Saving, fault_tolerant, profiler
 
@@ -40,7 +41,7 @@ def render(parts: Parts, name: str) -> Rendered:
         if config.command is None:
             command = f'env PYTHONPATH="$AUTOMODEL_JOB_DIR${{PYTHONPATH:+:$PYTHONPATH}}" {command}'
     values, ours = _environment(parts, config)
-    saving = Saving(preemption_signal(parts.recipe), _signal_seconds(parts, config))
+    saving = Saving(preemption_signal(parts.recipe), _signal_seconds(parts, config), _own_checkpoints(parts, config))
     text = script(config, command, name=name, chdir=parts.chdir, environment=ours, saving=saving)
     submit = sbatch_argv(JOB_DIR_PLACEHOLDER, parts.chdir, array=config.array is not None)
     return Rendered(
@@ -58,6 +59,20 @@ def _signal_seconds(parts: Parts, config: SlurmConfig) -> int:
         return config.signal
     limit = config.time.seconds if config.time else 0
     return ENOUGH if config.command is None and checkpoints(parts) and limit > 2 * ENOUGH else 0
+
+
+def _own_checkpoints(parts: Parts, config: SlurmConfig) -> str:
+    """The checkpoint directory as a shell's word, where the recipe names a checkpoint to begin with; else empty.
+
+    Source: AutoModel resumes from its own directory only where `checkpoint.restore_from` is absent or `LATEST`, so that a
+    resumed job which is preempted would begin at the same checkpoint again.
+    """
+    begins = parts.recipe.get("checkpoint.restore_from")
+    if config.command is not None or parts.training.generation == "old" or not isinstance(begins, str):
+        return ""
+    named = parts.recipe.get("checkpoint.checkpoint_dir")
+    own = '/task"$SLURM_ARRAY_TASK_ID"' if config.array is not None else ""
+    return shlex.quote(named) if isinstance(named, str) else in_job_dir("checkpoints") + own
 
 
 def _on_cpu(config: SlurmConfig) -> bool:

@@ -41,6 +41,9 @@ exit "$code"
 """.strip()
 
 
+_AGAIN = "again=(--checkpoint.restore_from=LATEST)  # not the one that the first attempt began with"
+
+
 @dataclass(frozen=True, slots=True)
 class Saving:
     """How training is told to save before Slurm ends it.
@@ -48,10 +51,13 @@ class Saving:
     Attributes:
         signal: what AutoModel saves and stops on (``SIGTERM``).
         seconds: before the time limit; 0: never.
+        checkpoints: the checkpoint directory as a shell's word, where the recipe names a checkpoint to begin with: a later
+            attempt goes on from its own.
     """
 
     signal: str = "SIGTERM"
     seconds: int = 0
+    checkpoints: str = ""
 
 
 def task(config: SlurmConfig, command: str, saving: Saving) -> str:
@@ -67,6 +73,9 @@ def task(config: SlurmConfig, command: str, saving: Saving) -> str:
         lines.append(f"mkdir -p -- {_nsys_directory(config)}")
     if config.pre_commands:
         lines += ["# pre_commands", *config.pre_commands]
+    if saving.checkpoints:
+        lines += ["again=()", f'[ -z "$attempt" ] || [ ! -e {saving.checkpoints}/LATEST ] || {_AGAIN}']
+        command += ' "${again[@]}"'
     if config.command is None:
         lines.append(_SAVING.replace("SIGNAL", saving.signal.removeprefix("SIG")).replace("COMMAND", command))
     else:

@@ -15,7 +15,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from automodel_nb.paths import JobPaths
-from automodel_nb.rendering.slurm import pyxis_image
+from automodel_nb.rendering.command import Training, torchrun
+from automodel_nb.rendering.slurm import pyxis_image, script, torchrun_options
+from automodel_nb.rendering.slurm_task import Saving
 from tests.unit.recording import Run, config, render
 
 EXAMPLES = 2000 if os.environ.get("SOAK") else 300
@@ -266,3 +268,16 @@ def test_nsys_stands_before_each_worker(run: Run) -> None:
     assert (run.job_dir / "nsys").is_dir()
     run(render(config(nsys_enabled="true", nsys_output=f"{run.root}/my reports")))
     assert any(word.startswith(f"--output={run.root}/my reports/job%q") for word in run.words("python"))
+
+
+def test_a_later_attempt_goes_on_from_its_own_checkpoint(run: Run) -> None:
+    """Although the recipe names one to begin with, as that of a resumed job does. AutoModel takes the last of two arguments."""
+    section = config()
+    training = Training(overrides=["--checkpoint.restore_from=/old"])
+    saving = Saving(checkpoints='"$PWD"')
+    text = script(section, torchrun(training, torchrun_options(section)), name="j", chdir="/w", environment=[], saving=saving)
+    assert run(text).returncode == 0
+    assert run.words("python")[-1] == "--checkpoint.restore_from=/old"
+    begins = text.replace("set -u\n", 'set -u\ntouch "$PWD/LATEST"\n')
+    assert run(begins, SLURM_RESTART_COUNT="1").returncode == 0
+    assert run.words("python")[-2:] == ["--checkpoint.restore_from=/old", "--checkpoint.restore_from=LATEST"]
