@@ -9,11 +9,13 @@ import getpass
 import os
 import re
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from automodel_nb import hosts
 from automodel_nb.errors import UnreachableError
+from automodel_nb.facts_files import PathFacts
+from automodel_nb.hosts import Completed
 
 FRESH = 120.0  # seconds for which an answer is taken
 TIMEOUT = 3.0  # seconds for each command
@@ -21,6 +23,15 @@ _PARTITIONS = ("scontrol", "show", "partition", "-o")
 _NODES = ("sinfo", "-h", "-e", "-o", "%R|%D|%c|%m|%G|%f")
 _IDLE = ("sinfo", "-h", "-o", "%R|%A")
 _SRUN = ("srun", "--help")
+#: Of each path a line: what it is, and the nearest directory that exists.
+_LOOK = r"""
+for path; do
+  kind=absent nearest=$path
+  if [ -d "$path" ]; then kind=directory; elif [ -e "$path" ]; then kind=file; fi
+  while [ ! -d "$nearest" ]; do nearest=${nearest%/*}; nearest=${nearest:-/}; done
+  printf '%s %s\n' "$kind" "$nearest"
+done
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,15 +115,33 @@ def cluster_facts(host: hosts.Host | None = None) -> ClusterFacts | None:
     Args:
         host: a login node of it; None asks from this machine.
     """
+    return cluster_and_paths(host, ())[0]
+
+
+def cluster_and_paths(host: hosts.Host | None, paths: Iterable[str]) -> tuple[ClusterFacts | None, dict[str, PathFacts]]:
+    """What the cluster says, and what its login node's file systems say of absolute paths, in one trip.
+
+    Args:
+        host: the login node; None for this machine.
+        paths: to look at there. One that does not answer in time is left out, and so is one with a line break.
+    """
     host = host or hosts.LOCAL
     key = host.name or os.environ.get("SLURM_CONF", "")
     kept = _kept.get(key)
-    if kept and time.monotonic() - kept[0] < FRESH:
-        return kept[1]
-    facts = _ask(host)
+    fresh = kept is not None and time.monotonic() - kept[0] < FRESH
+    asked = [path for path in paths if "\n" not in path]
+    look = [("sh", "-c", _LOOK, "-", *asked)] if asked else []
+    try:
+        answers = host.run_all([*(() if fresh else _questions(host)), *look], timeout=TIMEOUT) if look or not fresh else []
+    except UnreachableError:
+        return (kept[1] if kept and fresh else None), {}
+    seen = _paths(asked, answers.pop()) if look else {}
+    if kept and fresh:
+        return kept[1], seen
+    facts = _read(answers)
     if facts or not host.name:  # a login node may answer a moment later, once the user has logged in
         _kept[key] = (time.monotonic(), facts)
-    return facts
+    return facts, seen
 
 
 _kept: dict[str, tuple[float, ClusterFacts | None]] = {}
@@ -123,14 +152,21 @@ def forget() -> None:
     _kept.clear()
 
 
-def _ask(host: hosts.Host) -> ClusterFacts | None:
-    try:
-        user = host.environ.get("USER") or getpass.getuser()
-        associations_of = ("sacctmgr", "-nP", "show", "assoc", f"user={user}", "format=account,qos")
-        commands = (_PARTITIONS, _NODES, associations_of, _SRUN, _IDLE)
-        answers = host.run_all(commands, timeout=TIMEOUT)
-    except UnreachableError:
-        return None
+def _questions(host: hosts.Host) -> list[tuple[str, ...]]:
+    user = host.environ.get("USER") or getpass.getuser()
+    return [_PARTITIONS, _NODES, ("sacctmgr", "-nP", "show", "assoc", f"user={user}", "format=account,qos"), _SRUN, _IDLE]
+
+
+def _paths(asked: Sequence[str], answer: Completed | None) -> dict[str, PathFacts]:
+    lines = answer.stdout.splitlines() if answer else []
+    found = {}
+    for path, line in zip(asked, lines, strict=False):
+        kind, _, nearest = line.partition(" ")
+        found[path] = PathFacts(path, exists=kind != "absent", is_dir=kind == "directory", nearest=nearest)
+    return found
+
+
+def _read(answers: Sequence[Completed | None]) -> ClusterFacts | None:
     partitions, nodes, associations, srun, idle = (done.stdout if done and not done.returncode else None for done in answers)
     if partitions is None:
         return None

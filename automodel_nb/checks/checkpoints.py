@@ -91,7 +91,7 @@ def tilde_is_not_expanded(parts: Parts, facts: Facts) -> Iterator[Problem]:
     """
     for role, field, text in paths_in_recipe(parts):
         if role != "data" and re.match(r"~(/|$)", text):
-            path = os.path.expanduser(text)
+            path = parts.facts.there.path(text) if parts.facts.there else os.path.expanduser(text)
             yield Problem(f"AutoModel does not expand `~` in {text}", field, Fix(f"write {path}", field, path))
 
 

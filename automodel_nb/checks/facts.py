@@ -6,7 +6,7 @@ import contextlib
 import os
 import re
 import socket
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
@@ -18,7 +18,7 @@ from automodel_nb.checks.places import Place, local, places
 from automodel_nb.checks.world import checkpoints
 from automodel_nb.facts_automodel import Schema, schema
 from automodel_nb.facts_files import PathFacts, bounded, look
-from automodel_nb.facts_slurm import ClusterFacts, cluster_facts
+from automodel_nb.facts_slurm import ClusterFacts, cluster_and_paths
 from automodel_nb.paths import directory_name
 from automodel_nb.watching.checkpoints import newest_checkpoint, step_of
 from automodel_nb.watching.metrics import LogParser
@@ -85,8 +85,10 @@ class Facts:
 def gather(parts: Parts) -> Facts:
     """Look at the world that a launch goes into."""
     found = tuple(places(parts))
-    here = local(parts)
-    paths = look(dict.fromkeys(place.path for place in found if place.path), SECONDS) if here else {}
+    here, asked = local(parts), dict.fromkeys(place.path for place in found if place.path)
+    cluster, paths = _cluster(parts, () if here else asked)
+    if here:
+        paths = look(asked, SECONDS)
     return Facts(
         places=found,
         paths=paths,
@@ -94,15 +96,15 @@ def gather(parts: Parts) -> Facts:
         busy_ports=frozenset(port for port in _asked_ports(parts) if _is_busy(port)),
         ephemeral=_ephemeral(),
         schema=_schema(parts),
-        cluster=_cluster(parts),
+        cluster=cluster,
         pace=_pace(parts) if here else None,
     )
 
 
-def _cluster(parts: Parts) -> ClusterFacts | None:
-    if parts.sources.method != "slurm":
-        return None
-    return cluster_facts(parts.facts.there.host if parts.facts.there else None)
+def _cluster(parts: Parts, paths: Iterable[str]) -> tuple[ClusterFacts | None, dict[str, PathFacts]]:
+    if parts.sources.method != "slurm" or (parts.facts.there and parts.facts.there.problem):
+        return None, {}
+    return cluster_and_paths(parts.facts.there.host if parts.facts.there else None, paths)
 
 
 def _schema(parts: Parts) -> Schema | None:

@@ -143,7 +143,9 @@ def _of_recipe(parts: Parts) -> Iterator[Place]:
         if text is None:
             continue
         # AutoModel does not expand `~`; what is meant is clear, and a rule of its own says so
-        inside = os.path.normpath(os.path.join(seen.workdir, os.path.expanduser(text)))
+        home = _home(parts)
+        text = home + text[1:] if text == "~" or text.startswith("~/") else text
+        inside = os.path.normpath(os.path.join(seen.workdir, text))
         path, hidden = seen.outside(inside)
         yield Place(role, field, written, path, inside, hidden)
 
@@ -163,7 +165,7 @@ class _Container:
         self.mounts = [(path, path) for path in same]
         for mount in [*([config.nemo_mount] if config.nemo_mount else []), *config.extra_mounts]:
             self.mounts.append((absolute(mount.source, parts.chdir), mount.dest.rstrip("/") or "/"))
-        home = os.path.expanduser("~")
+        home = _home(parts)
         # Apptainer mounts the home directory and /tmp by itself; with Pyxis the site's setting decides where the user does not
         self.unsure = [home, "/tmp"] if self.runtime == "apptainer" else [home] if config.container_mount_home is None else []
         if config.container_mount_home:
@@ -178,6 +180,10 @@ class _Container:
             source, dest = max(fitting, key=lambda mount: len(mount[1]))
             return os.path.normpath(os.path.join(source, os.path.relpath(inside, dest))), False
         return None, not any(_under(inside, path) for path in self.unsure)
+
+
+def _home(parts: Parts) -> str:
+    return parts.facts.there.home if parts.facts.there else os.path.expanduser("~")
 
 
 def _under(path: str, directory: str) -> bool:

@@ -43,7 +43,7 @@ def mount_sources_are_known(parts: Parts, facts: Facts) -> Iterator[Problem]:
     for place in facts.places:
         seen = facts.of(place)
         if place.role == "mount" and seen and seen.elsewhere:
-            yield Problem(f"{place.path} does not exist on this machine; every node of the job must have it", place.field)
+            yield Problem(f"{place.path} does not exist {_here(parts)}; every node of the job must have it", place.field)
 
 
 @rule("image-missing", "error")
@@ -165,6 +165,10 @@ def there_is_room(parts: Parts, facts: Facts) -> Iterator[Problem]:
         if is_target and seen and seen.free is not None and seen.free < needed:
             message = f"{seen.nearest} has {seen.free / _GIB:.1f} GiB left for checkpoints of {needed / _GIB:.1f} GiB each"
             yield Problem(message, place.field, Fix("make room, or give another checkpoint.checkpoint_dir"))
+
+
+def _here(parts: Parts) -> str:
+    return f"on {parts.facts.there.name}" if parts.facts.there else "on this machine"
 
 
 def _missing(facts: Facts, role: Role, *, everywhere: bool = False) -> Iterator[Place]:

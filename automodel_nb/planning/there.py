@@ -7,10 +7,11 @@ import os
 import re
 import shlex
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from automodel_nb import hosts
+from automodel_nb.configs import VolumeMapping
 from automodel_nb.errors import LaunchError, UnreachableError
 from automodel_nb.facts import PROBE, PythonFacts
 from automodel_nb.findings import Finding, Fix, place_of
@@ -61,10 +62,13 @@ class There:
     def _tilde(self, text: str) -> str:
         return self.home + text[1:] if text == "~" or text.startswith("~/") else text
 
+    def _mount(self, mount: VolumeMapping) -> VolumeMapping:
+        return mount.model_copy(update={"source": self.path(mount.source)})
+
     def placed(self, config: Any) -> Any:
         """A config whose paths are absolute there; what is absent and would be taken from this machine is filled in."""
-        mounts = tuple(replace(mount, source=self.path(mount.source)) for mount in config.extra_mounts)
-        nemo = config.nemo_mount and replace(config.nemo_mount, source=self.path(config.nemo_mount.source))
+        mounts = tuple(self._mount(mount) for mount in config.extra_mounts)
+        nemo = config.nemo_mount and self._mount(config.nemo_mount)
         cache = config.hf_home or self.environ.get("HF_HOME") or "~/.cache/huggingface"
         changes = {name: self._tilde(text) for name in _PATHS if (text := getattr(config, name))}
         paths = {"chdir": config.chdir or "~", "job_dir": config.job_dir, "hf_home": cache}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -74,6 +75,40 @@ def test_a_launch_takes_three_trips_and_is_whole(am: Laptop, login: LoginNode) -
     assert kept
     assert not any("hf-secret" in text for text in kept)
     assert am.do("[am.attach('last').host, job.exit_code, job.state, str(job.checkpoint)]") == ["login", 0, "COMPLETED", "None"]
+
+
+def test_paths_are_looked_at_there(am: Laptop, login: LoginNode) -> None:
+    """Mounts and models of the login node, in the trip that asks its cluster: two for a preview, a third submits."""
+    (login.home / "data").mkdir()
+    text = (
+        "slurm:\n  host: login\n  time: '10'\n  gpu_request: none\n  ntasks_per_node: 1\n  container_image: a/b\n"
+        "  extra_mounts: ['~/data:/d', '~/nowhere:/n', /only/on/nodes]\n  nemo_mount: ~/data/none:/opt/A\n"
+    )
+    missing = am.do(
+        """
+        plan = am.preview(text)
+        [[finding.code, finding.field, finding.line] for finding in plan.findings if finding.code.startswith("mount")]
+        """,
+        text=text,
+    )
+    assert missing == [
+        ["mount-missing", "slurm.extra_mounts.1", 7],
+        ["mount-missing", "slurm.nemo_mount", 8],
+        ["mount-unseen", "slurm.extra_mounts.2", 7],
+    ]
+    am.do("hosts.forget(); from automodel_nb import facts_slurm; facts_slurm.forget()")
+    recipe = "recipe: TrainFinetuneRecipeForNextTokenPrediction\nmodel: {pretrained_model_name_or_path: MODEL}\n"
+    section = f"slurm:\n  host: login\n  time: '10'\n  gpu_request: none\n  python: {sys.executable}\n"
+    codes = "[finding.field for finding in am.preview(text).findings if finding.code == 'model-missing']"
+    for model, found in (("./data", []), ("./nowhere", ["model.pretrained_model_name_or_path"])):
+        assert am.do(codes, text=section + recipe.replace("MODEL", model)) == found
+        if not found:
+            assert am.do("hosts.host('login').round_trips") <= 2
+    answer = am.do(
+        "[str(f) for f in am.preview(text, check_cluster=True).findings if f.code == 'cluster-check']", text=document()
+    )
+    assert "start it at once" in answer[0]
+    assert am.do("am.jobs()") == []
 
 
 def test_what_slurm_refuses_leaves_nothing(am: Laptop, login: LoginNode) -> None:

@@ -13,7 +13,7 @@ from tests.automodel.real import AIDS, ROOT, make_tiny, recipe_text
 from tests.ssh.laptop import Laptop
 from tests.ssh.login_node import LoginNode
 
-pytestmark = [pytest.mark.slurm, pytest.mark.automodel, pytest.mark.timeout(400)]
+pytestmark = [pytest.mark.slurm, pytest.mark.automodel, pytest.mark.timeout(600)]
 
 SECTION = f"""
 slurm:
@@ -24,7 +24,7 @@ slurm:
   gpu_request: none
   gpus_per_node: 0
   python: {sys.executable}
-  env_vars: {{AM_STEP_SLEEP: "0.7", PYTHONPATH: {AIDS}}}
+  env_vars: {{AM_STEP_SLEEP: "2.5", PYTHONPATH: {AIDS}}}
 """
 START = """
     import automodel_nb as am, time
@@ -52,7 +52,7 @@ def test_two_nodes_from_a_laptop(laptop: Laptop, login: LoginNode) -> None:
     assert laptop.do("__import__('os').path.exists('tiny')") is False  # a path of the cluster only
     laptop.do("shell.run_cell_magic('automodel_launch', 'slurm --host login --as job', text)", text=text)
     laptop.do("job = shell.user_ns['job']")
-    _until(laptop, "len([p for p in job.metrics() if p.split == 'train']) >= 2")
+    _until(laptop, "len([p for p in job.metrics() if p.split == 'train']) >= 1")
     login.stop()
     time.sleep(1.5)
     assert laptop.do("session().tracker.poke('slurm'); [job.state, job.status.silent[:22]]") == [
@@ -61,6 +61,7 @@ def test_two_nodes_from_a_laptop(laptop: Laptop, login: LoginNode) -> None:
     ]
     login.start()
     laptop.do("hosts.again()")
+    # the steps are so slow that it is far from its end, however long this takes
     _until(laptop, "job._record.checkpoint(anew=True) is not None")
     laptop.do("job.cancel()")
     assert laptop.do("job.wait(60)") == "CANCELLED"
@@ -71,7 +72,7 @@ def test_two_nodes_from_a_laptop(laptop: Laptop, login: LoginNode) -> None:
     assert first.startswith(f"{login.home}/automodel_jobs/tiny-")
 
     laptop.do("job = job.resume({'slurm.env_vars.AM_STEP_SLEEP': '0'})")
-    assert laptop.do("[job.wait(120), job.exit_code]") == ["COMPLETED", 0], laptop.do("job.log(40)")
+    assert laptop.do("[job.wait(200), job.exit_code]") == ["COMPLETED", 0], laptop.do("job.log(40)")
     steps = laptop.do("[p.step for p in job.metrics() if p.split == 'train']")
     assert steps[-1] == 7
     assert 0 < steps[0] <= len(points)
@@ -91,7 +92,7 @@ def test_two_nodes_from_a_laptop(laptop: Laptop, login: LoginNode) -> None:
 
 
 def _until(laptop: Laptop, condition: str) -> None:
-    end = time.monotonic() + 90
+    end = time.monotonic() + 180
     while not laptop.do(condition):
         assert laptop.do("job.state.final") is False, laptop.do("[job.reason, job.log()]")
         assert time.monotonic() < end, laptop.do("[job.state, job.log()]")
