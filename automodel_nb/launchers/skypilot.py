@@ -192,7 +192,8 @@ def _launch_outcome(sky: Any, job: JobRef, cluster: Any) -> Observation | None:
             return states.launch_failed(explain(error), job.submission.cluster if cluster is not None else "")
     if state == "SUCCEEDED" and job.submission.extra.get("managed"):
         return states.launching(None)
-    return None
+    status = states.word(cluster.status) if cluster is not None else ""
+    return states.unseen(job.submission.cluster, status) if state == "SUCCEEDED" and status in ("", "STOPPED") else None
 
 
 def _request_state(sky: Any, job: JobRef) -> str:

@@ -93,6 +93,15 @@ def lost(spot: bool, name: str) -> Observation:
     return Observation(JobState.NODE_FAIL, f"the cluster {name} is gone: taken down, or its instances failed", "cluster_gone")
 
 
+def unseen(name: str, status: str) -> Observation:
+    """A job that nobody looked at until its cluster was gone or stopped: what became of it was known there only."""
+    if status == "STOPPED":
+        words = f"its cluster was idle and is stopped; how it ended: `!sky start {name}`, then `!sky queue {name}`"
+        return Observation(JobState.UNKNOWN, words, "cluster_stopped")
+    words = f"the cluster {name} is gone (taken down, or removed when it was idle), and with it how the job ended"
+    return Observation(JobState.UNKNOWN, words, "cluster_gone")
+
+
 def _reason(native: str, exit_code: int | None) -> str:
     if native == "FAILED" and exit_code is not None:
         return exit_words(exit_code)

@@ -104,6 +104,8 @@ def test_values_arrive_a_cancelled_job_is_resumed_and_clusters_end(
     assert "Loading checkpoint from" in ended.text
     assert [step for step, _ in losses(ended.text)] == list(range(last + 1, last + 5))
     assert sky_lab.slurm("squeue", "-h", check=True) == ""
+    unseen = "from automodel_nb.launchers import launcher\nprint(launcher('skypilot').poll([r.record.ref()])[r.id].reason)"
+    assert " is gone (taken down, or removed when it was idle), and with it how the job ended" in kernel.run(unseen).text
     assert "is up" not in kernel.run("%automodel_jobs").shown
 
 

@@ -175,6 +175,8 @@ def test_jobs_and_managed_jobs() -> None:
 
 
 def test_lost_clusters_and_failed_launches() -> None:
+    assert states.unseen("x", "").reason_code == "cluster_gone"
+    assert "`!sky start x`" in states.unseen("x", "STOPPED").reason
     assert states.lost(True, "x").state is JobState.PREEMPTED
     assert states.lost(False, "x").state is JobState.NODE_FAIL
     failed = states.launch_failed(Explained("no capacity", "wait"), "x-abcdefgh")
