@@ -71,7 +71,7 @@ def card_data(job: Job) -> CardData:
         attempt=seen.attempt,
         cost=cost.total if cost else None,
         hourly=cost.hourly if cost else None,
-        cluster_up=_still_up(job, cluster) if cluster and clusters.idle(seen.state) else "",
+        cluster_up=_still_up(job, cluster) if cluster and clusters.idle(seen) else "",
         previous=record.resumed_from or "",
         next=session().store.resumption_of(job.id) if seen.state.final else "",
     )
@@ -81,7 +81,7 @@ def row(job: Job) -> JobRow:
     """What the table of jobs shows of one."""
     status = job.status
     seen, progress = status.observation, job.progress
-    up = "its cluster is still up" if clusters.idle(seen.state) and clusters.up(job.record) else ""
+    up = "its cluster is still up" if clusters.idle(seen) and clusters.up(job.record) else ""
     other = job.record.user if job.record.user != getpass.getuser() else ""
     return JobRow(
         job_id=job.id,

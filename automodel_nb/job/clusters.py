@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from automodel_nb.errors import JobError
 from automodel_nb.job.record import JobRecord
 from automodel_nb.job.tracker import Status
-from automodel_nb.states import JobState
+from automodel_nb.states import JobState, Observation
 
 if TYPE_CHECKING:
     from automodel_nb.launchers.skypilot_clusters import Cluster
@@ -62,16 +62,16 @@ def remarks(records: Sequence[JobRecord], statuses: dict[str, Status]) -> list[s
     seen, known = look(), {record.id: record for record in records}
     said = [f"Which clusters are up is not known: {seen.silent}"] if seen.silent else []
     for job_id, cluster in seen.clusters.items():
-        if cluster.state == "STOPPED" or (job_id in statuses and not idle(statuses[job_id].observation.state)):
+        if cluster.state == "STOPPED" or (job_id in statuses and not idle(statuses[job_id].observation)):
             continue
         down = f"%automodel_cancel {job_id} --down" if job_id in known else f"!sky down {cluster.name}"
         said.append(f"Cluster {cluster.name} is up with no job on it: {price(cluster)}. It is taken down by {down}")
     return said
 
 
-def idle(state: JobState) -> bool:
-    """Whether a job in this state needs no cluster any more."""
-    return state.final or state is JobState.UNKNOWN
+def idle(seen: Observation) -> bool:
+    """Whether a job needs its cluster no more: it has ended, or nobody knows of it (not: nobody answers)."""
+    return seen.state.final or (seen.state is JobState.UNKNOWN and seen.reason_code != "unreachable")
 
 
 def price(cluster: Cluster) -> str:

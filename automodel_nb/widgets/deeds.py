@@ -34,7 +34,7 @@ def stop_action(job: Job, stops: int) -> dict[str, Any]:
 
 def down_action(job: Job) -> list[dict[str, Any]]:
     """The button that takes the cluster of an ended job down; none where it is not up."""
-    cluster = clusters.up(job.record) if clusters.idle(job.state) else None
+    cluster = clusters.up(job.record) if clusters.idle(job.status.observation) else None
     if cluster is None:
         return []
     return [{"do": "down", "label": "■ Take down", "ask": f"Remove {cluster.name} and all that is on its disks?"}]

@@ -300,6 +300,13 @@ def test_what_a_job_cost_is_told_by_the_price_at_its_launch_where_its_cluster_is
     assert not clusters.has_one(job)  # its controller has
 
 
+def test_a_cluster_is_needed_while_its_job_runs_or_nobody_answers() -> None:
+    assert clusters.idle(Observation(JobState.FAILED))
+    assert clusters.idle(Observation(JobState.UNKNOWN, "x", "forgotten"))
+    assert not clusters.idle(Observation(JobState.UNKNOWN, "x", "unreachable"))
+    assert not clusters.idle(Observation(JobState.STOPPING))
+
+
 def test_only_the_thread_that_launches_is_muted(capsys: pytest.CaptureFixture[str]) -> None:
     with muted():
         print("Running on cluster: x")
