@@ -54,7 +54,12 @@ def cost(record: JobRecord, status: Status, cluster: Cluster | None) -> Cost | N
 
 
 def remarks(records: Sequence[JobRecord], statuses: dict[str, Status]) -> list[str]:
-    """What a list of all jobs says of clusters: those that are up with no job on them, each with what takes it down."""
+    """What a list of jobs says of clusters: those that are up with no job on them, each with what takes it down.
+
+    Args:
+        records: all that there are.
+        statuses: of those that were asked about, by id.
+    """
     if not any(has_one(record) for record in records):
         return []
     from automodel_nb.launchers.skypilot_clusters import look
@@ -62,10 +67,14 @@ def remarks(records: Sequence[JobRecord], statuses: dict[str, Status]) -> list[s
     seen, known = look(), {record.id: record for record in records}
     said = [f"Which clusters are up is not known: {seen.silent}"] if seen.silent else []
     for job_id, cluster in seen.clusters.items():
-        if cluster.state == "STOPPED" or (job_id in statuses and not idle(statuses[job_id].observation)):
+        if cluster.state == "STOPPED":
             continue
-        down = f"%automodel_cancel {job_id} --down" if job_id in known else f"!sky down {cluster.name}"
-        said.append(f"Cluster {cluster.name} is up with no job on it: {price(cluster)}. It is taken down by {down}")
+        if job_id not in known:
+            commands = f"!sky queue {cluster.name} tells, and !sky down {cluster.name} takes it down"
+            said.append(f"Cluster {cluster.name} is up, {price(cluster)}; whether its job runs is not known here: {commands}")
+        elif idle(statuses[job_id].observation) if job_id in statuses else known[job_id].ended is not None:
+            down = f"%automodel_cancel {job_id} --down"
+            said.append(f"Cluster {cluster.name} is up with no job on it: {price(cluster)}. It is taken down by {down}")
     return said
 
 

@@ -20,7 +20,7 @@ from automodel_nb.launchers import skypilot_logs as logs
 from automodel_nb.launchers import skypilot_states as states
 from automodel_nb.launchers.base import JobRef, Submission
 from automodel_nb.launchers.skypilot_client import muted
-from automodel_nb.launchers.skypilot_clusters import Cluster
+from automodel_nb.launchers.skypilot_clusters import Cluster, Look
 from automodel_nb.launchers.skypilot_errors import Explained, explain
 from automodel_nb.states import SKYPILOT_STATES, JobState, Observation
 from tests.unit.test_jobs import record as job_record
@@ -298,6 +298,24 @@ def test_what_a_job_cost_is_told_by_the_price_at_its_launch_where_its_cluster_is
     assert clusters.cost(job, Status(Observation(JobState.PENDING), 1.0), None) is None
     assert clusters.cost(replace(job, submission=Submission("n", extra={"hourly": None})), running, None) is None
     assert not clusters.has_one(job)  # its controller has
+
+
+def test_only_clusters_without_a_job_are_called_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The clusters are made up: many at once, in every relation to the records."""
+    names = ("endedjob", "runsnow2", "oldruns3", "oldended", "elsewher")
+    up = {name: replace(HOUR, name=f"n-{name}", job_id=name) for name in names}
+    up["stopped2"] = replace(HOUR, name="n-stopped2", job_id="stopped2", state="STOPPED")
+    monkeypatch.setattr("automodel_nb.launchers.skypilot_clusters.look", lambda: Look(up))
+    over = Observation(JobState.FAILED)
+    ended = {"endedjob": over, "runsnow2": None, "oldruns3": None, "oldended": over, "stopped2": over}
+    records = [job_record(id=name, method="skypilot", ended=end) for name, end in ended.items()]
+    asked = {"endedjob": Status(over, 1.0), "runsnow2": Status(Observation(JobState.RUNNING), 1.0)}
+    said = clusters.remarks(records, asked)
+    assert [line.split()[1] for line in said] == ["n-endedjob", "n-oldended", "n-elsewher"]
+    assert "with no job on it" in said[0]
+    assert said[0].endswith("taken down by %automodel_cancel endedjob --down")
+    assert "whether its job runs is not known here: !sky queue n-elsewher tells, and !sky down n-elsewher" in said[2]
+    assert clusters.remarks([job_record()], {}) == []  # nobody asks SkyPilot where no job is its
 
 
 def test_a_cluster_is_needed_while_its_job_runs_or_nobody_answers() -> None:
