@@ -130,7 +130,7 @@ def test_launches_are_taken_back_before_their_clusters_are_up(sky_lab: SkyLab, k
     ran = kernel.run(f"job = am.launch({cell('early', 'sleep 600')!r})\nprint(job.cluster)", 60)
     assert ran.error == "", ran.traceback
     until(lambda: "early" in sky_lab.slurm("squeue", "-h", "-o", "%j", check=True), 90, "allocation")
-    cancelled = kernel.run("job.cancel(); print(job.wait(60), job.reason)", 120)
+    cancelled = kernel.run("job.down(); print(job.wait(60), job.reason)", 120)
     assert cancelled.text.strip() == "CANCELLED the launch was cancelled", cancelled.traceback
     kernel.run("from automodel_nb.launchers.skypilot_clusters import clusters")
     until(lambda: kernel.run("print(clusters())").text.strip() == "[]", 90, "end of the clusters")
