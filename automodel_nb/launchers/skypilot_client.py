@@ -39,11 +39,11 @@ def sdk() -> Any:
     """The package `sky`: 2 s at the first call, and it makes ``~/.sky``.
 
     Raises:
-        MissingDependencyError: it is not installed, or too old.
+        MissingDependencyError: it is not installed, does not import, or is too old.
     """
     try:
         sky: Any = importlib.import_module("sky")
-    except ImportError as error:
+    except Exception as error:  # it reads and writes files while it is imported
         why = "SkyPilot is not installed" if getattr(error, "name", "") == "sky" else f"SkyPilot does not import: {error}"
         raise MissingDependencyError(f"{why} ({INSTALL})") from None
     version = tuple(int(part) for part in str(sky.__version__).split(".")[:3] if part.isdigit())
