@@ -65,6 +65,7 @@ class Partition:
     Attributes:
         max_seconds: longest time limit, default_seconds: that of a job without one; None for no limit (or none set).
         max_nodes: most nodes of one job; None for no limit.
+        grace_seconds: what a job has between being told of its preemption and its end; None where none is preempted.
         total_nodes: nodes it has.
         idle_nodes: of them, those that nothing runs on; None where that is not known.
         accounts, qos: that may use it; None for all.
@@ -78,6 +79,7 @@ class Partition:
     max_seconds: int | None = None
     default_seconds: int | None = None
     max_nodes: int | None = None
+    grace_seconds: int | None = None
     total_nodes: int = 0
     idle_nodes: int | None = None
     accounts: frozenset[str] | None = None
@@ -211,6 +213,7 @@ def parse_partitions(scontrol: str, sinfo: str, idle: str = "") -> dict[str, Par
             max_seconds=_seconds(values.get("MaxTime", "")),
             default_seconds=_seconds(values.get("DefaultTime", "")),
             max_nodes=_number(values["MaxNodes"]) if values.get("MaxNodes", "").isdigit() else None,
+            grace_seconds=_number(values.get("GraceTime", "0")) if values.get("PreemptMode", "OFF") != "OFF" else None,
             total_nodes=_number(values.get("TotalNodes", "0")),
             idle_nodes=free.get(name),
             accounts=_names(values.get("AllowAccounts", "ALL")),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     from automodel_nb.checks.facts import Facts
     from automodel_nb.planning.parts import Parts
 
+_HOUR = 3600
 LEAST, ENOUGH = 300, 600  # seconds: "leave 5 to 10 minutes"
 _EVERY = "step_scheduler.ckpt_every_steps"
 
@@ -116,6 +118,48 @@ def a_chain_is_one_training_on_this_side(parts: Parts, facts: Facts) -> Iterator
             yield Problem(f"{what} cannot be chained", "slurm.chain", Fix(f"take `chain` or `{field}` out"))
 
 
+@rule("grace-short", "hint")
+def preemption_leaves_time(parts: Parts, facts: Facts) -> Iterator[Problem]:
+    """A job that may be preempted has the time to save before it is ended.
+
+    Source: the partition's GraceTime, which no job can lengthen: what is saved by then, or at the last interval, is kept.
+    """
+    known = facts.cluster.of(parts.config.partition) if parts.sources.method == "slurm" and facts.cluster else None
+    grace = [part for part in known or () if part.grace_seconds is not None and part.grace_seconds < LEAST]
+    if grace and checkpoints(parts):
+        seconds = min(part.grace_seconds or 0 for part in grace)
+        message = f"a preempted job of {grace[0].name} has {in_words(seconds)} to save: else its last checkpoint counts"
+        yield Problem(message, "slurm.partition", Fix("a short `ckpt_every_steps`"))
+
+
+@rule("nsys", "hint")
+def profiling_is_for_diagnosis(parts: Parts, facts: Facts) -> Iterator[Problem]:
+    """Profiling by nsys is for short runs that find out something.
+
+    Source: it slows training down and writes large files.
+    """
+    if getattr(parts.config, "nsys_enabled", False):
+        yield Problem("nsys is on: slower, and large files; off in production", "slurm.nsys_enabled")
+
+
+@rule("nsys-long", "warning")
+def profiling_is_short(parts: Parts, facts: Facts) -> Iterator[Problem]:
+    """A run under nsys has a time limit of at most an hour, or a capture that ends (`--duration`, `--capture-range`).
+
+    Source: the whole run is captured, and the report is written at its end.
+    """
+    config = parts.config
+    if not getattr(config, "nsys_enabled", False) or any(
+        re.match("--(duration|capture-range)", arg) for arg in config.nsys_args
+    ):
+        return
+    limit = config.time.seconds if config.time else None
+    if limit is None or limit > _HOUR:
+        words = f"of {in_words(limit)} " if limit else "without `time` "
+        message = f"a run {words}is captured whole by nsys: the reports will be very large"
+        yield Problem(message, "slurm.nsys_enabled", Fix("a `time` of minutes and few `max_steps`, or --duration in nsys_args"))
+
+
 @rule("preemption-signal", "warning")
 def training_listens(parts: Parts, facts: Facts) -> Iterator[Problem]:
     """The recipe does not turn off saving on a signal (`step_scheduler.preemption_signal: null`).
@@ -197,6 +241,9 @@ RULES = (
     asynchronous_writes_end,
     a_chain_has_checkpoints,
     a_chain_is_one_training_on_this_side,
+    preemption_leaves_time,
+    profiling_is_for_diagnosis,
+    profiling_is_short,
     training_listens,
     a_checkpoint_comes_before_the_limit,
     all_steps_fit,

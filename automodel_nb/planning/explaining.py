@@ -21,7 +21,18 @@ from automodel_nb.planning.parts import Parts, elsewhere
 
 #: Fields without a default of their own, for which planning works one out that shows in the script.
 WORKED_OUT = frozenset(
-    {"job_name", "python", "hf_home", "master_port", "gpus_per_node", "nproc_per_node", "device", "setup", "container_workdir"}
+    {
+        "job_name",
+        "python",
+        "hf_home",
+        "master_port",
+        "gpus_per_node",
+        "nproc_per_node",
+        "signal",
+        "device",
+        "setup",
+        "container_workdir",
+    }
 )
 Explained = dict[str, list[tuple[str, ...]]]
 

@@ -32,7 +32,7 @@ MaxNodes=UNLIMITED MaxTime=2-00:00:00 MinNodes=0 Nodes=n[1-4] State=UP TotalCPUs
 PartitionName=debug AllowGroups=ALL AllowAccounts=lab,physics AllowQos=normal Default=NO DefaultTime=00:10:00 MaxNodes=2 \
 MaxTime=00:30:00 Nodes=n[1-2] State=DOWN TotalCPUs=128 TotalNodes=2
 PartitionName=cpu AllowAccounts=ALL AllowQos=ALL Default=NO DefaultTime=NONE MaxNodes=UNLIMITED MaxTime=UNLIMITED State=UP \
-TotalNodes=1
+TotalNodes=1 GraceTime=30 PreemptMode=REQUEUE
 """
 SINFO = """\
 batch|4|64|512000|gpu:h100:8(S:0-1)|h100,ib

@@ -430,6 +430,22 @@ CASES = [
         "an array cannot be chained",
     ),
     Case(
+        "grace-short",
+        SLURM.replace("batch", "cpu") + RECIPE,
+        SLURM + RECIPE,
+        "slurm.partition",
+        "a preempted job of cpu has 30 s to save",
+        PARIS,
+    ),
+    Case("nsys", SLURM + "  nsys_enabled: true\n" + RECIPE, SLURM + RECIPE, "slurm.nsys_enabled", "off in production"),
+    Case(
+        "nsys-long",
+        SLURM + "  nsys_enabled: true\n" + RECIPE,
+        SLURM + "  nsys_enabled: true\n  nsys_args: --duration=60\n" + RECIPE,
+        "slurm.nsys_enabled",
+        "a run of 4 h is captured whole",
+    ),
+    Case(
         "signal-early",
         "slurm: {time: 10, signal: 600}\n" + RECIPE,
         "slurm: {time: 10, signal: 300}\n" + RECIPE,
