@@ -4,6 +4,7 @@
 # make check  format, lint, types, import directions: seconds
 # make lab    JupyterLab on the notebooks
 # make bench  the numbers in docs/
+# make images the pictures in docs/images (as root: real trainings on the tests' Slurm)
 # make apt    Debian packages that the tests use
 
 PYTHON ?= python3
@@ -15,7 +16,7 @@ LOCK := requirements/automodel-cpu.txt
 export OMP_NUM_THREADS ?= 1
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: demo test soak check lab bench apt clean
+.PHONY: demo test soak check lab bench images apt clean
 .DELETE_ON_ERROR:
 
 demo: .venv/demo .demo/tiny
@@ -57,6 +58,9 @@ lab: .venv/demo
 
 bench: .venv/dev
 	for benchmark in $(filter-out %/log_generator.py,$(wildcard benchmarks/*.py)); do $(BIN)/python $$benchmark || exit 1; done
+
+images: .venv/dev
+	$(BIN)/python -m tools.screenshots
 
 apt:
 	tools/apt-install.sh

@@ -168,16 +168,16 @@ def how_to_fix(job: Job, told: Diagnosis) -> str:
 
 def _config_rows(job: Job) -> Sequence[tuple[str, str]]:
     request = job.record.request
-    rows = [("working directory", job.record.chdir)]
+    rows = [("Working directory", job.record.chdir)]
     if request.file:
-        rows.append(("recipe", request.file))
+        rows.append(("Recipe", request.file))
     if directory := job.record.submission and job.record.submission.extra.get("nsys"):
         reports = [path.name for path in sorted(Path(str(directory)).expanduser().glob(f"job{job.scheduler_id}.*.nsys-rep"))]
         words = ": " + ", ".join(reports[:8]) + (f" and {len(reports) - 8} more" if len(reports) > 8 else "") if reports else ""
         rows.append(("profiling", "nsys is on: slower, large files, for short runs only"))
         rows.append(("reports", f"{directory}{words}"))
     rows += [(f"--set {path}", text) for path, text in request.overrides.items()]
-    return [*rows, ("in a shell", line)] if (line := _in_a_shell(job)) else rows
+    return [*rows, ("In a shell", line)] if (line := _in_a_shell(job)) else rows
 
 
 def _in_a_shell(job: Job) -> str:

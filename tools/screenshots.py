@@ -1,6 +1,6 @@
 """Make docs/images/*.png: real trainings on a real two-node Slurm, watched in JupyterLab, light and dark, wide and narrow.
 
-usage (as root, for the Slurm of the tests): python -m tools.screenshots [DIRECTORY]
+usage (as root, for the Slurm of the tests; ``make images``): python -m tools.screenshots [DIRECTORY]
 """
 
 from __future__ import annotations

@@ -124,6 +124,8 @@ def final(
     """
     if state is JobState.FAILED and _out_of_memory(job):
         state = JobState.OUT_OF_MEMORY
+    if not nodes:
+        start = None  # it never ran: what Slurm gives as its start is its end
     words = _ENDED.get(state, "")
     reason_code = {JobState.FAILED: "exit_code"}.get(state, "" if state.ok else state.lower())
     if state is JobState.FAILED:
@@ -168,7 +170,7 @@ def sacct_observations(jobs: Iterable[JobRef], text: str) -> dict[str, Observati
                 # sacct drops the highest bit: a crash's 139 is 11 there
                 own = read_exit_code(job.here, attempt, task)
                 shown = own[0] if own else status(code) if state in _WITH_CODE else None
-                parts.append(final(job, state, shown, _time(start), _time(end), hostlist(nodes), attempt, native))
+                parts.append(final(job, state, shown, _time(start), _time(end), _nodes(nodes), attempt, native))
         if parts:
             found[job.id] = parts[0] if len(parts) == 1 else _array(parts)
     return found
@@ -269,6 +271,11 @@ def hostlist(text: str) -> tuple[str, ...]:
             if first.isdigit() and (last or first).isdigit():
                 names += [f"{prefix}{n:0{len(first)}d}{suffix}" for n in range(int(first), int(last or first) + 1)]
     return tuple(names)
+
+
+def _nodes(text: str) -> tuple[str, ...]:
+    """The nodes in sacct's answer, which has words where there are none."""
+    return () if text == "None assigned" else hostlist(text)
 
 
 def _time(text: str) -> float | None:

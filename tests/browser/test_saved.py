@@ -110,4 +110,11 @@ def test_as_html(attacked: Notebook, lab: Lab, chromium: Any, tmp_path: Path) ->
     page.goto(f"file://{tmp_path}/saved.html")
     page.evaluate("document.querySelectorAll('details').forEach(d => { d.open = true; })")
     readable(page, page.inner_text("body"))
+    page.evaluate(
+        """() => {
+            document.querySelectorAll('style, script, link').forEach(e => e.remove());
+            document.querySelectorAll('[style]').forEach(e => e.removeAttribute('style'));
+        }"""
+    )
+    assert all(words in page.inner_text("body") for words in TOLD)  # plain viewers strip all of these
     page.context.close()

@@ -24,7 +24,7 @@ def _home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_the_line_for_a_shell_runs_the_same_there(tmp_path: Path) -> None:
     job = am.launch("interactive:\n  device: cpu\n  job_dir: 'with space'\n  command: echo \"$PWD and $AUTOMODEL_JOB_DIR\"\n")
     job.wait(60)
-    line = dict(card_data(job).config)["in a shell"]
+    line = dict(card_data(job).config)["In a shell"]
     done = subprocess.run(["bash", "-c", line], cwd="/", capture_output=True, text=True, check=True, timeout=60)
     assert done.stdout.splitlines()[-1] == job.log().splitlines()[-1] == f"{tmp_path} and {job.directory}"
 

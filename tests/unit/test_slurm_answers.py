@@ -125,3 +125,15 @@ def test_sacct_is_believed_for_ends_only(tmp_path: Path) -> None:
 def test_the_time_limit_of_a_running_job(tmp_path: Path, state: str, end: str, limit: float | None) -> None:
     text = f"33|33|N/A|{state}|None|2026-12-01T02:00:01|{end}|batch|n1|/j/launch.sbatch\n"
     assert observe(ref(tmp_path), list(squeue_rows(text))).time_limit == limit
+
+
+def test_a_job_cancelled_while_it_waited_never_started(tmp_path: Path) -> None:
+    text = "33|33|N/A|CANCELLED|None|2026-12-01T02:00:01|2026-12-01T02:00:01|batch||/j/launch.sbatch\n"
+    for seen in (
+        observe(ref(tmp_path), list(squeue_rows(text))),
+        sacct_observations([ref(tmp_path)], "33|CANCELLED by 0|0:0|2026-12-01T02:00:01|2026-12-01T02:00:01|None assigned\n")[
+            "abcd1234"
+        ],
+    ):
+        assert (seen.state, seen.started, seen.nodes) == ("CANCELLED", None, ())
+        assert seen.ended is not None

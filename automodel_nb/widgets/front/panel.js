@@ -30,7 +30,8 @@ class PanelView {
     this.actions.update(live.stale ? [] : status.actions);
     setText(this.hint, alone ? status.hint : "");
     this.hint.hidden = !this.hint.textContent;
-    setText(this.note, live.words(status));
+    const words = live.words(status);
+    setText(this.note, !alone && words === status.note ? "" : words); // the card shows that one, too
     this.note.hidden = !this.note.textContent;
     this.log.pinned(status.error, alone);
     this.log.update(status.log);

@@ -67,7 +67,17 @@ function newLines(before, after) {
 function coloured(line) {
   const found = /^(\s*(?:- +)?)([\w.-]+|"[^"]*"|'[^']*')(\s*:)(?=\s|$)/.exec(line);
   const [key, rest] = found ? [[found[1], h("span", { class: "amnb-y-key" }, found[2]), found[3]], line.slice(found[0].length)] : [[], line];
-  const comment = /(^|\s)#(?=[^"']*$)/.exec(rest);
+  const comment = commentOf(rest);
   const value = comment ? rest.slice(0, comment.index) : rest;
   return [...key, value && h("span", { class: "amnb-y-value" }, value), comment && h("span", { class: "amnb-y-comment" }, rest.slice(comment.index))].filter(Boolean);
+}
+
+/** Where the comment of a value begins: at the first # after a blank that is in no quotes. */
+function commentOf(rest) {
+  const mayQuote = /^\s*[[{"']/.test(rest); // elsewhere an apostrophe is one
+  const isOpen = (text, quote) => text.split(quote).length % 2 === 0;
+  return [...rest.matchAll(/(?:^|\s)#/g)].find(({ index }) => {
+    const before = rest.slice(0, index);
+    return !mayQuote || !(isOpen(before, '"') || isOpen(before, "'"));
+  });
 }
