@@ -15,23 +15,25 @@ from tests.conftest import require
 
 
 def test_the_table_stays_current_filters_and_acts(notebook: Notebook) -> None:
-    notebook.run(launch(steps(600, 0.1), name="goes on"))
-    notebook.run(launch(steps(1, 0.1), name="is over"))
+    notebook.run(launch(steps(600, 0.1), name="table, goes on"))
+    notebook.run(launch(steps(1, 0.1), name="table, is over"))
     cell = notebook.run("%automodel_jobs")
     table = cell.locator(".amnb-jobs")
     going, over = (table.locator("tbody tr", has_text=name) for name in ("goes on", "is over"))
     over.get_by_text("✓ COMPLETED").wait_for()
     going.get_by_text("● RUNNING").wait_for()
     going.get_by_text("/600").wait_for()
-    table.get_by_text("2 of 2 jobs").wait_for()
-    table.get_by_label("State").select_option("alive")
-    table.get_by_text("1 of 2 jobs").wait_for()
-    assert (going.is_visible(), over.is_visible()) == (True, False)
-    table.get_by_label("State").select_option("")
-    table.get_by_label("Filter the jobs").fill("OVER")
-    table.get_by_text("1 of 2 jobs").wait_for()
-    assert (going.is_visible(), over.is_visible()) == (False, True)
-    table.get_by_label("Filter the jobs").fill("")
+
+    def shown(text: str, state: str, count: int) -> tuple[bool, bool]:
+        table.get_by_label("Filter the jobs").fill(text)
+        table.get_by_label("State").select_option(state)
+        table.get_by_text(f"{count} of ").wait_for()
+        return going.is_visible(), over.is_visible()
+
+    assert shown("TABLE,", "", 2) == (True, True)
+    assert shown("TABLE,", "alive", 1) == (True, False)
+    assert shown("table, is", "", 1) == (False, True)
+    assert shown("table,", "", 2) == (True, True)
     going.get_by_role("button", name="■ Stop").click()
     going.locator(".amnb-yes").click()
     going.get_by_text("CANCELLED").wait_for()

@@ -35,5 +35,7 @@ class PanelView {
     this.note.hidden = !this.note.textContent;
     this.log.pinned(status.error, alone);
     this.log.update(status.log);
+    // below the card of a job that never wrote a line there is nothing to see
+    this.root.hidden = !alone && this.note.hidden && !live.ring.total && !live.ring.bar && !(status.actions ?? []).length;
   }
 }
