@@ -144,15 +144,19 @@ def template(method: str = "interactive") -> str:
     return TEMPLATES[route(method, [])]
 
 
-def doctor() -> Report:
+def doctor(host: str | None = None) -> Report:
     """What is here, and what each launch method still lacks, with the command that mends it.
+
+    Args:
+        host: login node by ssh, whose Slurm is looked at instead of this machine's.
 
     Returns:
         A report that prints as a table. Nothing was started, installed or changed.
     """
     from automodel_nb.health import examine
 
-    return examine()
+    hosts.again()
+    return examine(host)
 
 
 def plan_of(

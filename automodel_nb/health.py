@@ -19,8 +19,10 @@ from automodel_nb.errors import JobError, MissingDependencyError, UnreachableErr
 from automodel_nb.facts import node_facts, python_facts
 from automodel_nb.facts_slurm import ClusterFacts, Partition, cluster_facts
 from automodel_nb.paths import state_home
+from automodel_nb.planning.there import There
 
 SECONDS = 8.0  # for each look; they run side by side
+CONNECT = 30.0  # more, where a login node is looked at
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,17 +70,20 @@ class Report:
 Look = Callable[[], list[Item]]
 
 
-def examine() -> Report:
-    """Look at this machine, its Slurm and its SkyPilot."""
+def examine(host: str | None = None) -> Report:
+    """Look at this machine, its Slurm (or that of a login node, by ssh) and its SkyPilot."""
     looks: dict[str, Look] = {"notebook": _notebook, "interactive": _interactive, "slurm": _slurm, "skypilot": _skypilot}
+    if host:
+        looks["slurm"] = lambda: _slurm_by(host)
+    seconds = SECONDS + (CONNECT if host else 0)
     pool = ThreadPoolExecutor(len(looks), thread_name_prefix="automodel_nb doctor")
     asked = {method: pool.submit(look) for method, look in looks.items()}
     items: list[Item] = []
     for method, answer in asked.items():
         try:
-            items += answer.result(SECONDS)
+            items += answer.result(seconds)
         except TooLate:
-            items.append(Item(method, method, f"no answer within {SECONDS:g} s", "an answer", "look again later"))
+            items.append(Item(method, method, f"no answer within {seconds:g} s", "an answer", "look again later"))
     pool.shutdown(wait=False, cancel_futures=True)
     return Report(tuple(items))
 
@@ -138,8 +143,36 @@ def _slurm() -> list[Item]:
     if cluster is None:
         fix = "`sinfo` says why; SLURM_CONF may have to be set before Jupyter starts"
         return [Item("slurm", "controller", "does not answer", "an answering slurmctld", fix)]
+    return _cluster(cluster, hosts.LOCAL)
+
+
+def _slurm_by(name: str) -> list[Item]:
+    """Slurm by way of a login node: the connection, its commands, the Python there."""
+    try:
+        host = hosts.host(name)
+        home, answers = host.home, host.run_all([("sh", "-c", "command -v sbatch")])
+    except UnreachableError as error:
+        words, _, fix = str(error).partition(": ")
+        return [Item("slurm", f"login node {name}", words, "a connection", fix or words)]
+    items = [Item("slurm", f"login node {name}", f"ssh works, home {home}")]
+    if not (answers[0] and answers[0].stdout.strip()):
+        fix = f"`ssh {name} command -v sbatch` finds it where PATH is right; another login node may have it"
+        return [*items, Item("slurm", "sbatch", f"not on {name}", "Slurm's commands", fix)]
+    cluster = cluster_facts(host)
+    if cluster is None:
+        return [
+            *items,
+            Item("slurm", "controller", "does not answer", "an answering slurmctld", f"`ssh {name} sinfo` says why"),
+        ]
+    python, program = There(host, home, host.environ).python(None)
+    automodel = python.automodel if python and not python.problem else None
+    words = "no AutoModel: an image has its own, else say `python:`" if automodel is None else f"AutoModel {automodel}"
+    return [*items, Item("slurm", f"{program} there", words), *_cluster(cluster, host)]
+
+
+def _cluster(cluster: ClusterFacts, host: hosts.Host) -> list[Item]:
     items = [Item("slurm", f"partition {part.name}", _partition(part)) for part in cluster.partitions.values()]
-    return [*items, _accounting(), _pyxis(cluster)]
+    return [*items, _accounting(host), _pyxis(cluster)]
 
 
 def _partition(part: Partition) -> str:
@@ -157,9 +190,9 @@ def _hours(seconds: int) -> str:
     return " ".join(f"{number} {unit}" for number, unit in parts if number) or "0 min"
 
 
-def _accounting() -> Item:
+def _accounting(host: hosts.Host) -> Item:
     try:
-        done = hosts.run(["sacct", "-n", "-X", "-P", "-o", "jobid", "-S", "now"], timeout=5)
+        done = host.run(["sacct", "-n", "-X", "-P", "-o", "jobid", "-S", "now"], timeout=5)
     except (OSError, UnreachableError):
         return Item("slurm", "accounting", "does not answer: ends are read from each job's own files")
     words = "on" if done.returncode == 0 else "off: ends are read from slurmctld, then from each job's own files"

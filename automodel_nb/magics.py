@@ -216,6 +216,7 @@ class AutomodelMagics(Magics):
 
     @no_var_expand
     @magic_arguments("%automodel_doctor")
+    @argument("--host", help="login node by ssh, whose Slurm is looked at")
     @line_magic
     def automodel_doctor(self, line: str) -> None:
         """Say what is here, and what each launch method still lacks, with the command that mends it."""
@@ -223,8 +224,7 @@ class AutomodelMagics(Magics):
         from automodel_nb.views.health import health_html, health_text
         from automodel_nb.widgets.display import Output
 
-        _parse(self.automodel_doctor, line)
-        report = doctor()
+        report = doctor(_parse(self.automodel_doctor, line).host)
         Output().show(health_html(report), health_text(report))
 
     def _plan(self, args: argparse.Namespace, cell: str) -> Plan:

@@ -111,6 +111,20 @@ def test_paths_are_looked_at_there(am: Laptop, login: LoginNode) -> None:
     assert am.do("am.jobs()") == []
 
 
+def test_the_doctor_looks_at_a_login_node(am: Laptop, login: LoginNode) -> None:
+    items = am.do("[[item.name, item.found, item.lacks] for item in am.doctor('login').items if item.method == 'slurm']")
+    assert items[0] == ["login node login", f"ssh works, home {login.home}", ""]
+    found = {name: words for name, words, _ in items}
+    assert found["partition batch"] == "2 nodes, 8 GPUs each, at most 2 d, the default"
+    assert found["accounting"].startswith("off")
+    assert found["containers"] == "Pyxis"
+    login.stop()
+    am.do("hosts.forget()")
+    ((name, words, lacks),) = am.do("[[i.name, i.found, i.lacks] for i in am.doctor('login').items if i.method == 'slurm']")
+    assert (name, lacks) == ("login node login", "a connection")
+    assert "login" in words
+
+
 def test_what_slurm_refuses_leaves_nothing(am: Laptop, login: LoginNode) -> None:
     before = sorted(login.home.rglob("*"))
     with pytest.raises(LaptopError) as error:
