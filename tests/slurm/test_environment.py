@@ -15,6 +15,7 @@ import automodel_nb as am
 from automodel_nb.configs import read
 from automodel_nb.configs.slurm import SlurmConfig
 from automodel_nb.rendering.slurm import script
+from automodel_nb.rendering.slurm_task import Saving
 from tests.slurm.conftest import Kernel
 
 pytestmark = pytest.mark.slurm
@@ -120,7 +121,7 @@ LINE = st.text(st.characters(exclude_categories=["Cs", "Cc", "Zl", "Zp"]), min_s
 def test_sbatch_reads_its_lines_as_they_were_meant(kernel: Kernel, name: str, comment: str) -> None:
     section, _ = read("slurm", {"comment": comment, "gpu_request": "none"})
     assert isinstance(section, SlurmConfig)
-    text = script(section, "true", name=name, chdir="/", environment=[])
+    text = script(section, "true", name=name, chdir="/", environment=[], saving=Saving())
     job = kernel.lab.run("sbatch", "--parsable", "--hold", "--output=/dev/null", input=text).stdout.strip()
     shown = kernel.lab.run("squeue", "-h", "-j", job, "-o", "%j\t%k").stdout.rstrip("\n")
     kernel.lab.run("scancel", job)
