@@ -12,6 +12,8 @@ import nbformat
 import pytest
 
 from tests.automodel.real import ROOT, make_tiny
+from tests.slurm.conftest import slurm_lab as slurm_lab
+from tests.slurm.lab import SlurmLab
 
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 
@@ -26,21 +28,39 @@ def workplace(tmp_path: Path) -> Path:
     return tmp_path / "notebooks"
 
 
-@pytest.mark.automodel
-def test_first_launch_runs(workplace: Path) -> None:
+def executed(notebook: str, workplace: Path, **environment: str) -> None:
+    """Run all cells of a notebook by nbval, in a kernel of its own."""
     nbval = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-c", os.devnull, "--nbval-lax", "--nbval-current-env"]
-    environment = {**os.environ, "AUTOMODEL_NB_HOME": str(workplace / "home"), "OMP_NUM_THREADS": "1"}
+    ours = {"AUTOMODEL_NB_HOME": str(workplace / "home"), "OMP_NUM_THREADS": "1"}
     ran = subprocess.run(
-        [*nbval, "--nbval-cell-timeout=200", "01_first_launch.ipynb"],
+        [*nbval, "--nbval-cell-timeout=200", notebook],
         cwd=workplace,
-        env=environment,
+        env={**os.environ, **ours, **environment},
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
         check=False,
     )
     assert ran.returncode == 0, ran.stdout
+
+
+@pytest.mark.automodel
+def test_first_launch_runs(workplace: Path) -> None:
+    executed("01_first_launch.ipynb", workplace)
     assert len(list(workplace.glob("automodel_jobs/*/checkpoints/LATEST"))) == 2
+
+
+@pytest.mark.automodel
+def test_a_run_that_failed_is_understood_and_goes_on(workplace: Path) -> None:
+    executed("04_a_run_that_failed.ipynb", workplace)
+    assert len(list(workplace.glob("automodel_jobs/*/checkpoints/LATEST"))) == 2
+
+
+@pytest.mark.automodel
+@pytest.mark.slurm
+def test_slurm(workplace: Path, slurm_lab: SlurmLab) -> None:
+    executed("02_slurm.ipynb", workplace, SLURM_CONF=slurm_lab.env["SLURM_CONF"])
+    assert len(list(workplace.glob("automodel_jobs/*/checkpoints/LATEST"))) == 3
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
