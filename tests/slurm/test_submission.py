@@ -134,8 +134,10 @@ def test_a_job_that_was_taken_all_the_same_is_found(kernel: Kernel, tmp_path: Pa
 
 
 def test_a_controller_that_is_down(kernel: Kernel) -> None:
-    running = kernel.launch("sleep 60", wait=False)
+    running = kernel.launch("echo begun; sleep 60", wait=False)
     while running.state == "PENDING":
+        time.sleep(0.1)
+    while "begun" not in running.log():  # a step that is to begin while the controller is down fails
         time.sleep(0.1)
     kernel.lab.stop_controller()
     try:
