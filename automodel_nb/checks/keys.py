@@ -171,8 +171,10 @@ def _unread(parts: Parts, facts: Facts) -> Iterator[str]:
 
 
 def _near(key: str, known: frozenset[str], present: Mapping[str, object]) -> Fix | None:
-    near = [name for name in get_close_matches(key, known, 3, 0.6) if name not in present and not name.startswith("_")]
-    return Fix(f"did you mean `{near[0]}`?") if near else None
+    near = [name for name in get_close_matches(key, known, 3, 0.6) if not name.startswith("_")]
+    if not near:
+        return None
+    return Fix(f"did you mean `{near[0]}`?" + (", which is given too: take one out" if near[0] in present else ""))
 
 
 RULES = (
