@@ -102,7 +102,7 @@ def test_by_keyboard_alone_until_two_nodes_have_trained(login: Notebook) -> None
     )
     page.keyboard.press("Control+Enter")
     trained = login.cell(index)
-    trained.get_by_text("✓ COMPLETED").locator("visible=true").first.wait_for(timeout=90_000)
+    trained.get_by_text("✓ COMPLETED").locator("visible=true").first.wait_for(timeout=200_000)
     assert login.run("print(am.attach('last').status.observation.nodes)").inner_text().strip().endswith("('n1', 'n2')")
     assert login.run("print(len(am.attach('last').metrics()))").inner_text().strip().endswith("8")  # 6 steps, 2 validations
     assert login.problems == []
