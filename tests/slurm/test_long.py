@@ -92,7 +92,7 @@ def test_a_preemption(
     """Preempted, it saves within the grace time; Slurm starts it again, on other nodes, and it goes on with the next step."""
     lab, kernel = slurm_lab_accounting, Kernel(slurm_lab_accounting, tmp_path, monkeypatch)
     Path("tiny").symlink_to(make_tiny())
-    lab.run("scontrol", "update", "PartitionName=preempt", f"GraceTime={25 + saving}")
+    lab.run("scontrol", "update", "PartitionName=preempt", f"GraceTime={15 + saving}")
     job = am.launch(document(kernel, saving, step=0.5, partition="preempt", requeue=True))
     until(lambda: (job.progress.step or 0) > 3, 120, job)
     lab.sbatch("#!/bin/bash\nsleep 1\n", "--nodes=2", "--nodelist=n[1-2]", "--exclusive", "--partition=batch")
