@@ -84,6 +84,11 @@ def test_by_keyboard_alone_until_two_nodes_have_trained(login: Notebook) -> None
     form.get_by_label("Container image", exact=True).wait_for()
     typed(page, "Container image", "")
     page.keyboard.press("Delete")
+    tab_to(page, "Advanced*")
+    page.keyboard.press("Enter")
+    form.get_by_label("Master port", exact=True).wait_for()
+    typed(page, "Master port", "")  # the template's may be taken; without one a free one is
+    page.keyboard.press("Delete")
     tab_to(page, "To cell")
     page.keyboard.press("Enter")
     form.get_by_text("Written into the cell below.").wait_for()
@@ -102,7 +107,7 @@ def test_by_keyboard_alone_until_two_nodes_have_trained(login: Notebook) -> None
     )
     page.keyboard.press("Control+Enter")
     trained = login.cell(index)
-    trained.get_by_text("✓ COMPLETED").locator("visible=true").first.wait_for(timeout=200_000)
+    trained.get_by_text("✓ COMPLETED").locator("visible=true").first.wait_for(timeout=150_000)
     assert login.run("print(am.attach('last').status.observation.nodes)").inner_text().strip().endswith("('n1', 'n2')")
     assert login.run("print(len(am.attach('last').metrics()))").inner_text().strip().endswith("8")  # 6 steps, 2 validations
     assert login.problems == []
