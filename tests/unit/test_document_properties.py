@@ -171,11 +171,18 @@ def test_an_edit_changes_its_value_and_nothing_else(text: str, data: st.DataObje
         return
     if use is None:
         assert only_inserted(text, edited.text) or document.node(path[:-1]) is None or document.raw(path[:-1]) is None
+    elif isinstance(use.node, Leaf) and use.start == use.stop:  # nothing stands there yet, as behind `? nodes # a comment`
+        assert only_inserted(text, edited.text)
     elif isinstance(use.node, Leaf):
         assert edited.text.startswith(text[: use.start])
         assert edited.text.endswith(text[use.stop :])
         if use.node.style in ("|", ">") and use.alias is None:
             assert edited.text.count("# said of the text") == text.count("# said of the text")
+
+
+def test_a_value_behind_an_explicit_key() -> None:
+    text = "slurm:\n  ? nodes # a comment\nmodel: 4\n"
+    assert read(text).set("slurm.nodes", 2).text == "slurm:\n  ? nodes # a comment\n  : 2\nmodel: 4\n"
 
 
 @many
