@@ -286,3 +286,9 @@ def load_ipython_extension(ipython: Any) -> None:
 def _options(magic: Any) -> list[str]:
     """The options of a magic's line."""
     return [option for action in magic.parser._actions for option in action.option_strings]
+
+
+# IPython writes every usage as a cell magic's
+for _name, _magic in vars(AutomodelMagics).items():
+    if _name.startswith("automodel_") and _name != "automodel_launch":
+        _magic.__doc__ = _magic.__doc__.replace("%%automodel_", "%automodel_")

@@ -3,9 +3,9 @@
 usage: make_docs.py [DIRECTORY]
 """
 
+import collections
 import json
 import os
-import re
 import sys
 from pathlib import Path
 
@@ -87,6 +87,8 @@ def magics() -> str:
         if not name.startswith("automodel_"):
             continue
         help_text = magic.parser.format_help().replace("::\n\n", "").strip()
+        if name != "automodel_launch":
+            help_text = help_text.removeprefix("%")  # IPython writes every usage as a cell magic's
         parts.append(f"\n## `%{name}`\n\n```\n{help_text}\n```\n")
     return "".join(parts)
 
@@ -170,8 +172,7 @@ def _proofs() -> dict[str, list[str]]:
 
 def _plain(text: str) -> str:
     """A sign's sentence without what a log would fill in."""
-    text = text.replace("{{", "\1").replace("}}", "\2").replace("{who}", "")
-    return re.sub(r"\{\w+\}", "…", text).replace("\1", "{").replace("\2", "}")
+    return text.format_map(collections.defaultdict(lambda: "…", who=""))
 
 
 def cell(text: str) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -15,11 +14,6 @@ from automodel_nb.job.handle import Job
 from automodel_nb.job.session import session
 from tests.conftest import require
 from tests.slurm.lab import SlurmLab, missing
-
-
-def pytest_configure() -> None:
-    """A SIGTERM (`timeout`, a CI job that is cancelled) ends the tests as Ctrl-C does: with their labs taken down."""
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session")

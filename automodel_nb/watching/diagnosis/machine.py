@@ -107,7 +107,7 @@ SIGNS = (
             "|_cuda_resetPeakMemoryStats|no CUDA-capable device)"
         ),
         cause="The training found no GPU that its PyTorch can use.",
-        fix="Ask for GPUs, use a PyTorch built for CUDA, or train with `device: cpu`.",
+        fix="Ask for GPUs, use a PyTorch built for CUDA, or train on the CPU: `device: cpu` here, `gpus_per_node: 0` on Slurm.",
     ),
     sign(
         "gpu-fault",
