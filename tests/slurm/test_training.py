@@ -13,6 +13,7 @@ import pytest
 
 import automodel_nb as am
 from tests.automodel.real import AIDS, environment, losses, make_tiny, recipe_text, run
+from tests.conftest import require
 from tests.notebooks.kernel import Kernel as Notebook
 from tests.notebooks.kernel import kernel as notebook_kernel
 from tests.slurm.conftest import Kernel
@@ -169,3 +170,28 @@ def test_the_script_is_the_preview(kernel: Kernel) -> None:
         ["scontrol", "write", "batch_script", job.scheduler_id, "-"], capture_output=True, text=True, check=True
     ).stdout
     assert kept.strip() == plan.files["launch.sbatch"].strip()
+
+
+def test_modules_and_a_virtual_environment(kernel: Kernel, place: Path) -> None:
+    """Bare metal: a module of the site is loaded, an environment is activated, and its `python` trains."""
+    modules = Path("/usr/share/modules/init/bash")
+    require(modules.exists(), "environment-modules is not installed: apt-get install environment-modules")
+    own = kernel.directory / "venv"
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(own)], check=True)
+    site = next(path for path in sys.path if path.endswith("site-packages"))
+    next(own.glob("lib/python*/site-packages")).joinpath("other.pth").write_text(site)
+    (kernel.directory / "modulefiles").mkdir()
+    (kernel.directory / "modulefiles/site").write_text("#%Module1.0\nsetenv FROM_A_MODULE yes\n")
+    Path("tiny").symlink_to(make_tiny())
+    commands = [
+        f"source {modules}",
+        f"module use {kernel.directory}/modulefiles",
+        "module load site",
+        f"source {own}/bin/activate",
+    ]
+    commands.append('echo "$FROM_A_MODULE, $(command -v python)"')
+    section = kernel.text(python="python", pre_commands=commands, gpus_per_node="0")
+    job = am.launch(section + recipe_text(max_steps=2, val_every_steps=100, ckpt_every_steps=100))
+    assert job.wait(200) == "COMPLETED", job.log()
+    assert f"yes, {own}/bin/python" in job.log()
+    assert [step for step, _ in losses(job.log())] == [0, 1]

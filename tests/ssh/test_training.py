@@ -41,6 +41,7 @@ import json, automodel_nb as am
 job = am.attach("tiny")
 again = am.preview('slurm:\\n  host: login1\\n  time: "5"\\n  command: "true"\\n')
 print(json.dumps([job.state, str(job.checkpoint), len(job.metrics()), job.record.remote, again.host, again.submit[0]]))
+print(am.launch(again).wait(60))
 """
 
 
@@ -88,7 +89,9 @@ def test_two_nodes_from_a_laptop(laptop: Laptop, login: LoginNode) -> None:
         (moved / name).write_text(record)
     (login.home / "moved.py").write_text(MOVED)
     answer = login.run(f"cd ~ && PYTHONPATH={ROOT} AUTOMODEL_NB_HOME=~/moved {sys.executable} moved.py")
-    assert json.loads(answer) == ["COMPLETED", newest, len(laptop.do("job.metrics()")), "", "", "sbatch"]
+    seen, launched = answer.splitlines()
+    assert json.loads(seen) == ["COMPLETED", newest, len(laptop.do("job.metrics()")), "", "", "sbatch"]
+    assert launched == "COMPLETED"  # by the login node's own sbatch: the same cell, without ssh
 
 
 def _until(laptop: Laptop, condition: str) -> None:
