@@ -63,6 +63,11 @@ def test_slurm(workplace: Path, slurm_lab: SlurmLab) -> None:
     assert len(list(workplace.glob("automodel_jobs/*/checkpoints/LATEST"))) == 3
 
 
+@pytest.mark.parametrize("notebook", ["03_clouds.ipynb", "05_your_cluster.ipynb"])
+def test_those_that_only_show(notebook: str, workplace: Path) -> None:
+    executed(notebook, workplace)
+
+
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_notebooks_are_committed_without_outputs(path: Path) -> None:
     notebook = nbformat.read(path, as_version=4)
