@@ -23,16 +23,7 @@ demo: .venv/demo .demo/tiny
 	@$(BIN)/python tools/demo.py notebooks/01_first_launch.ipynb .demo
 
 test: .venv/dev .venv/nvrx
-	$(BIN)/pytest -m "not soak and not skypilot" $(PYTEST_OPTIONS)
-	@$(SKYPILOT_TESTS)
-
-# SkyPilot pins other versions than AutoModel, so that its tests have a Python of their own: made (1 GB) where they can run
-define SKYPILOT_TESTS
-lacks="$$($(BIN)/python -m tests.skypilot.lab lacks)" || exit 1; \
-if [ "$$lacks" ] && [ "$$CI" != true ]; then echo "SkyPilot tests skipped: $$lacks"; exit 0; fi; \
-$(MAKE) --no-print-directory .lab/sky/venv/ready && echo ".lab/sky/venv/bin/pytest -m skypilot" && \
-.lab/sky/venv/bin/python -m pytest -m skypilot tests/skypilot $(PYTEST_OPTIONS) || [ $$? = 5 ] # 5: none is chosen
-endef
+	@tools/test.sh "not soak and not skypilot" $(PYTEST_OPTIONS)
 
 # SkyPilot makes a wheel of itself for its nodes, and a new one when a directory of it changes: by __pycache__, say
 .lab/sky/venv/ready: tests/skypilot/requirements.txt
@@ -44,8 +35,7 @@ endef
 	@touch $@
 
 soak: .venv/dev .venv/nvrx
-	SOAK=1 $(BIN)/pytest -m "not skypilot" $(PYTEST_OPTIONS)
-	@$(SKYPILOT_TESTS)
+	@SOAK=1 tools/test.sh "not skypilot" $(PYTEST_OPTIONS)
 
 check: .venv/dev
 	$(BIN)/ruff format --check --quiet $(SOURCES)
