@@ -110,6 +110,17 @@ def test_a_preemption(
     compare(written(job.directory / "checkpoints"), whole)
 
 
+@pytest.mark.soak  # two minutes; the chains below take seconds, with a command in AutoModel's place
+def test_a_chain_trains_on(kernel: Kernel, whole: Losses) -> None:
+    """Its first job stops at its time limit, its second goes on with the next step and ends the training; no third runs."""
+    Path("tiny").symlink_to(make_tiny())
+    job = am.launch(document(kernel, time="2", signal=60, chain=3))
+    assert job.wait(500) == "COMPLETED", job.log()
+    assert (job.attempts, job.progress.restarts) == (2, 1)
+    compare(written(job.directory / "checkpoints"), whole)
+    assert [point.step for point in job.metrics() if point.split == "train"] == list(range(STEPS))
+
+
 NSYS = r"""#!/bin/bash
 # stands in for nsys, which cannot be had here: fills in the output's name as nsys does, runs the program, writes the report
 for word; do case $word in --output=*) name=${word#--output=} ;; esac; done
