@@ -12,6 +12,11 @@ def state_home() -> Path:
     return Path(os.environ.get("AUTOMODEL_NB_HOME") or "~/.automodel_nb").expanduser()
 
 
+def from_home(text: str, home: str) -> str:
+    """A path whose ``~`` is filled in: of a user's home directory anywhere."""
+    return home + text[1:] if text == "~" or text.startswith("~/") else text
+
+
 def directory_name(job: str) -> str:
     """A job's name as the first part of its directory's name: no slash, and short enough for what follows it."""
     return job.replace("/", "-").encode()[:180].decode("utf-8", "ignore")
@@ -75,6 +80,13 @@ class JobPaths:
     def started(self, attempt: int = 0, task: int | None = None) -> Path:
         """Left by each attempt of a Slurm job when it begins, so that no older attempt's exit code is taken for its own."""
         return self._mark("started", attempt, task)
+
+    def last_attempt(self, task: int | None = None) -> int:
+        """The number of the last attempt that began; 0 for the first, and where none has begun."""
+        attempt = 0
+        while self.started(attempt + 1, task).exists():
+            attempt += 1
+        return attempt
 
     def _mark(self, name: str, attempt: int, task: int | None) -> Path:
         parts = [name, *([f"task{task}"] if task is not None else []), *([str(attempt)] if attempt else [])]

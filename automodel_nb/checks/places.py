@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from automodel_nb.checks.world import leaves, resolved
+from automodel_nb.paths import from_home
 from automodel_nb.rendering.environment import hf_home
 from automodel_nb.rendering.slurm import absolute
 
@@ -143,9 +144,7 @@ def _of_recipe(parts: Parts) -> Iterator[Place]:
         if text is None:
             continue
         # AutoModel does not expand `~`; what is meant is clear, and a rule of its own says so
-        home = _home(parts)
-        text = home + text[1:] if text == "~" or text.startswith("~/") else text
-        inside = os.path.normpath(os.path.join(seen.workdir, text))
+        inside = os.path.normpath(os.path.join(seen.workdir, from_home(text, _home(parts))))
         path, hidden = seen.outside(inside)
         yield Place(role, field, written, path, inside, hidden)
 

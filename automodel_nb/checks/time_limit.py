@@ -200,7 +200,7 @@ def all_steps_fit(parts: Parts, facts: Facts) -> Iterator[Problem]:
     Source: what that job's log says of its steps. Silent where there is none, and where jobs are chained.
     """
     time, last = _limit(parts), number(parts, "step_scheduler.max_steps")
-    if not time or not last or facts.pace is None or (parts.config.chain or 1) > 1:
+    if not time or not last or facts.pace is None or _chained(parts):
         return
     whole = last * facts.pace.seconds
     if whole > time:
@@ -219,7 +219,7 @@ def in_words(seconds: float) -> str:
 
 
 def _chained(parts: Parts) -> bool:
-    return parts.sources.method == "slurm" and (parts.config.chain or 1) > 1
+    return parts.sources.method == "slurm" and parts.config.chain_length > 1
 
 
 def _limit(parts: Parts) -> int | None:

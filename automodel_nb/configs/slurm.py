@@ -229,6 +229,11 @@ class SlurmConfig(LauncherConfig):
     nsys_args: Arguments = setting((), "Further options of nsys profile.", "profiling", example="--trace=cuda,nvtx --delay=60")
 
     @property
+    def chain_length(self) -> int:
+        """How many jobs are submitted, each after the one before: 1 where there is no chain."""
+        return self.chain or 1
+
+    @property
     def runtime(self) -> str:
         """The container runtime that is in effect: `none` without an image."""
         if self.container_image is None:

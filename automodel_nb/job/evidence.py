@@ -13,7 +13,6 @@ from pathlib import Path
 
 from automodel_nb.job.record import JobRecord
 from automodel_nb.launchers.interactive import at_limit, exit_words, read_exit_code
-from automodel_nb.paths import JobPaths
 from automodel_nb.states import JobState, Observation
 from automodel_nb.watching.checkpoints import step_of
 from automodel_nb.watching.follow import Source, end_of
@@ -36,7 +35,7 @@ _STEPD_STATES = {
 def forgotten(record: JobRecord) -> Observation:
     """The state of a job that its scheduler no longer knows, from the files it left."""
     paths = record.here
-    attempt = last_attempt(paths)
+    attempt = paths.last_attempt()
     if ended := read_exit_code(paths, attempt):
         code, when = ended
         state = JobState.COMPLETED if code == 0 else JobState.FAILED
@@ -50,14 +49,6 @@ def forgotten(record: JobRecord) -> Observation:
     return Observation(
         JobState.UNKNOWN, "the scheduler has forgotten the job, and it left no exit code", "forgotten", attempt=attempt
     )
-
-
-def last_attempt(paths: JobPaths, task: int | None = None) -> int:
-    """The highest attempt that began: each attempt's script leaves a mark, so that an old exit code is not read."""
-    attempt = 0
-    while paths.started(attempt + 1, task).exists():
-        attempt += 1
-    return attempt
 
 
 def last_words(log: Path | Source) -> tuple[JobState, str] | None:

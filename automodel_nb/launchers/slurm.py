@@ -64,16 +64,16 @@ class SlurmLauncher:
         if isinstance(host, hosts.SshHost):
             return self._submit_there(host, plan, directory, argv, env, extra)
         first = self._submit_here(plan, directory, argv, env, extra, environ)
-        links = getattr(plan.config, "chain", None) or 1
-        return self._chain(first, links, plan, directory, env, environ) if links > 1 else first
+        length = getattr(plan.config, "chain_length", 1)
+        return self._chain(first, length, plan, directory, env, environ) if length > 1 else first
 
     def _chain(
-        self, first: Submission, links: int, plan: Plan, directory: Path, env: Mapping[str, str], environ: Mapping[str, str]
+        self, first: Submission, length: int, plan: Plan, directory: Path, env: Mapping[str, str], environ: Mapping[str, str]
     ) -> Submission:
         """Submit the jobs that follow the first one, each after the one before; where one is refused, none stays."""
         ids = [first.scheduler_id]
         try:
-            while len(ids) < links:
+            while len(ids) < length:
                 argv = sbatch_argv(str(directory), plan.chdir, after=ids[-1])
                 # a job of that directory is there already, so one whose answer is lost cannot be found again: not looked for
                 ids.append(self._submit_here(plan, directory, argv, env, {}, environ, lost=False).scheduler_id)

@@ -13,7 +13,6 @@ from pydantic_core import PydanticCustomError
 from automodel_nb.configs.values import wall_time
 from automodel_nb.launchers.base import JobRef
 from automodel_nb.launchers.interactive import at_limit, exit_words, read_exit_code
-from automodel_nb.paths import JobPaths
 from automodel_nb.states import SLURM_STATES, JobState, Observation
 from automodel_nb.watching.follow import end_of
 from automodel_nb.watching.remote import look_anew
@@ -88,7 +87,7 @@ def squeue_rows(text: str) -> Iterator[Row]:
 def observe(job: JobRef, rows: Sequence[Row]) -> Observation:
     """Where a job stands, from its rows in squeue (several for an array)."""
     if len(rows) == 1 and not rows[0].task.isdigit():
-        return _of(job, rows[0], last_attempt(job.here), None)
+        return _of(job, rows[0], job.here.last_attempt(), None)
     parts = [_of(job, row, 0, int(row.task) if row.task.isdigit() else None) for row in rows]
     return _array(parts)
 
@@ -166,7 +165,7 @@ def sacct_observations(jobs: Iterable[JobRef], text: str) -> dict[str, Observati
                 state = JobState.OUT_OF_MEMORY
             if state.final:
                 task = int(found_task[1]) if (found_task := re.search(r"_(\d+)$", id)) else None
-                attempt = last_attempt(job.here, task)
+                attempt = job.here.last_attempt(task)
                 # sacct drops the highest bit: a crash's 139 is 11 there
                 own = read_exit_code(job.here, attempt, task)
                 shown = own[0] if own else status(code) if state in _WITH_CODE else None
@@ -181,7 +180,7 @@ def array_from_files(job: JobRef) -> Observation | None:
     tasks = {int(m[1]) for path in job.here.root.glob("exit_code.task*") if (m := re.search(r"task(\d+)", path.name))}
     parts = []
     for task in sorted(tasks):
-        attempt = last_attempt(job.here, task)
+        attempt = job.here.last_attempt(task)
         if ended := read_exit_code(job.here, attempt, task):
             state = JobState.COMPLETED if ended[0] == 0 else JobState.FAILED
             parts.append(final(job, state, ended[0], None, ended[1], (), attempt, ""))
@@ -210,7 +209,7 @@ def chain(job: JobRef, links: Mapping[str, Observation | None]) -> Observation |
     seen = [link for link in links.values() if link]
     running = [link for link in seen if not link.state.final and link.state is not JobState.PENDING]
     waiting_ = [link for link in seen if link.state is JobState.PENDING]
-    attempt = last_attempt(job.here)
+    attempt = job.here.last_attempt()
     trained = _trained(job, attempt)
     ended = read_exit_code(job.here, attempt) is not None and not at_limit(job.here, attempt)
     if running:
@@ -228,14 +227,6 @@ def _trained(job: JobRef, attempt: int) -> str | None:
         return job.here.started(attempt).read_text().split()[1]
     except (OSError, IndexError):
         return None
-
-
-def last_attempt(paths: JobPaths, task: int | None = None) -> int:
-    """The number of the last attempt that began: each leaves a mark."""
-    attempt = 0
-    while paths.started(attempt + 1, task).exists():
-        attempt += 1
-    return attempt
 
 
 def duration(limit: str) -> str:

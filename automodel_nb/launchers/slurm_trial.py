@@ -40,13 +40,14 @@ def ask(plan: Plan, environ: Mapping[str, str] = os.environ) -> Finding:
     except (OSError, UnreachableError) as error:
         words = f"sbatch cannot be run: {error.strerror}" if isinstance(error, OSError) else str(error)
         return Finding("cluster-check", "warning", f"the cluster was not asked: {words}")
+    said = done.stderr.replace("allocation failure:", "sbatch: error:")  # the same in the words of a submission
     if found := _ANSWER.search(done.stderr):
         return Finding("cluster-check", "hint", _in_words(*found.groups()))
     if unreachable(done.stderr):
-        return Finding("cluster-check", "warning", f"Slurm does not answer: {_bare(done.stderr)}")
+        return Finding("cluster-check", "warning", f"Slurm does not answer: {one_line(said)}")
     if done.returncode:
-        return refused_finding(plan, done.stderr.replace("allocation failure:", "sbatch: error:"))
-    return Finding("cluster-check", "hint", f"Slurm would take it; it says: {_bare(done.stdout + done.stderr) or 'nothing'}")
+        return refused_finding(plan, said)
+    return Finding("cluster-check", "hint", f"Slurm would take it; it says: {one_line(done.stdout + said) or 'nothing'}")
 
 
 def other_method(method: str) -> Finding:
@@ -61,7 +62,3 @@ def _in_words(start: str, processors: str, nodes: str, partition: str | None) ->
     when = "at once" if minutes < 1 else f"in about {minutes} min" if minutes < 120 else f"in about {minutes / 60:.0f} h"
     where = f"partition {partition}, {nodes}" if partition else nodes
     return f"Slurm would take it and, as things are, start it {when} ({at:%Y-%m-%d %H:%M} UTC) on {processors} CPUs ({where})"
-
-
-def _bare(text: str) -> str:
-    return one_line(text.replace("allocation failure:", "sbatch:"))

@@ -106,7 +106,7 @@ def _environment(parts: Parts, config: SlurmConfig) -> tuple[dict[str, Environme
 def _findings(parts: Parts, config: SlurmConfig, hf_home: str) -> Iterator[Finding]:
     if parts.facts.there:
         yield from parts.facts.there.findings(parts, parts.sources.section)
-    if (config.chain or 1) > 1:
+    if config.chain_length > 1:
         message = f"{config.chain} jobs are submitted, each after the one before (--dependency=afterany:ID)"
         yield parts.finding("chain", "hint", f"{message}; those that are not needed are cancelled", "slurm.chain")
     if config.container_image is None:

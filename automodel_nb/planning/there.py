@@ -15,6 +15,7 @@ from automodel_nb.configs import VolumeMapping
 from automodel_nb.errors import LaunchError, UnreachableError
 from automodel_nb.facts import PROBE, PythonFacts
 from automodel_nb.findings import Finding, Fix, place_of
+from automodel_nb.paths import from_home
 
 if TYPE_CHECKING:
     from automodel_nb.planning.parts import Parts
@@ -60,7 +61,7 @@ class There:
         return os.path.normpath(os.path.join(self.home, self._tilde(text)))
 
     def _tilde(self, text: str) -> str:
-        return self.home + text[1:] if text == "~" or text.startswith("~/") else text
+        return from_home(text, self.home)
 
     def _mount(self, mount: VolumeMapping) -> VolumeMapping:
         return mount.model_copy(update={"source": self.path(mount.source)})

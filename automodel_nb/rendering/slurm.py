@@ -56,7 +56,7 @@ def script(config: SlurmConfig, command: str, *, name: str, chdir: str, environm
         "first_port": FIRST_PORT,
         "world_size": config.nodes * config.ntasks_per_node,
         "runtime": config.runtime,
-        "chain": (config.chain or 1) > 1,
+        "chain": config.chain_length > 1,
         "task": text,
         "delimiter": delimiter,
         "srun_options": "".join(f" {shlex.quote(option)}" for option in srun_options(config)),
