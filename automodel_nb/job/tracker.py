@@ -129,10 +129,13 @@ class Tracker:
     def _tick(self, method: str, kind: _Kind, group: Sequence[JobRecord]) -> None:
         new = [record for record in group if record.id not in self._known]
         kind.jobs |= {record.id: record for record in group}
+        since = self._clock() - kind.asked
+        if not new and since < self.floor[method]:
+            return  # nothing can make it be asked: what lies in the jobs' directories is not looked at either
         if method == "slurm" and (marks := {record.id: _marks(record) for record in group}).items() - self._marks.items():
             self._marks |= marks
             kind.interval = self.floor[method]  # one of them has begun or ended: its own files say so
-        if not new and self._clock() - kind.asked < kind.interval:
+        if not new and since < kind.interval:
             return
         kind.asked = self._clock()
         asked = [record for record in kind.jobs.values() if not self._final(record)]
