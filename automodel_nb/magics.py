@@ -291,4 +291,5 @@ def _options(magic: Any) -> list[str]:
 # IPython writes every usage as a cell magic's
 for _name, _magic in vars(AutomodelMagics).items():
     if _name.startswith("automodel_") and _name != "automodel_launch":
-        _magic.__doc__ = _magic.__doc__.replace("%%automodel_", "%automodel_")
+        _magic.parser.prog = _name
+        _magic.__doc__ = _magic.parser.format_help()

@@ -16,6 +16,7 @@ from automodel_nb.job.session import session
 from automodel_nb.launchers.slurm import sbatch_argv
 from automodel_nb.states import JobState
 from automodel_nb.views import esc, jobs_html, jobs_text
+from automodel_nb.views.health import TITLES
 from automodel_nb.views.model import CardData, Failure, JobRow
 from automodel_nb.watching import follow
 from automodel_nb.watching.diagnosis import Diagnosis
@@ -111,8 +112,7 @@ def newest_jobs(limit: int | None) -> tuple[list[Job], list[str]]:
     notes = [*clusters.remarks(records, statuses), *kernel.store.skipped]
     asked = {record.method for record in records[:limit] if not statuses[record.id].observation.state.final}
     for method in sorted(asked - {"interactive"}):
-        name = {"slurm": "Slurm", "skypilot": "SkyPilot"}[method]
-        notes.append(f"{name} is asked about all jobs at once, at most every {kernel.tracker.floor[method]:g} s")
+        notes.append(f"{TITLES[method]} is asked about all jobs at once, at most every {kernel.tracker.floor[method]:g} s")
     if limit is not None and len(records) > limit:
         notes.append(f"{len(records) - limit} older jobs: %automodel_jobs --all")
     return [Job(record, kernel) for record in records[:limit]], notes

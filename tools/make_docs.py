@@ -87,8 +87,6 @@ def magics() -> str:
         if not name.startswith("automodel_"):
             continue
         help_text = magic.parser.format_help().replace("::\n\n", "").strip()
-        if name != "automodel_launch":
-            help_text = help_text.removeprefix("%")  # IPython writes every usage as a cell magic's
         parts.append(f"\n## `%{name}`\n\n```\n{help_text}\n```\n")
     return "".join(parts)
 

@@ -9,13 +9,13 @@ from automodel_nb.views.html import FONT, LINE, MUTED, code, esc, pairs, prose, 
 if TYPE_CHECKING:
     from automodel_nb.health import Item, Report
 
-_TITLES = {"notebook": "This notebook", "interactive": "Interactive", "slurm": "Slurm", "skypilot": "SkyPilot"}
+TITLES = {"notebook": "This notebook", "interactive": "Interactive", "slurm": "Slurm", "skypilot": "SkyPilot"}
 
 
 def health_text(report: Report) -> str:
     """As plain text: one block a launch method, what it lacks with the command that mends it."""
     lines: list[str] = []
-    for method, title in _TITLES.items():
+    for method, title in TITLES.items():
         items = [item for item in report.items if item.method == method]
         if items:
             lines += ["", f"{_mark(report, method)} {title}: {_verdict(report, method)}"]
@@ -30,7 +30,7 @@ def health_text(report: Report) -> str:
 def health_html(report: Report) -> str:
     """As HTML; the words are those of the text."""
     blocks = []
-    for method, title in _TITLES.items():
+    for method, title in TITLES.items():
         items = [item for item in report.items if item.method == method]
         if items:
             head = tag("div", f"{_mark(report, method)} {tag('strong', esc(title))}: {esc(_verdict(report, method))}")

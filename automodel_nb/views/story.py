@@ -102,7 +102,7 @@ def losses(card: CardData) -> list[float]:
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """A point of a job's life: its name, the clock time (or where it runs), a remark on what lies before it, the exact."""
+    """A point of a job's life: its name, the clock time (or where it runs), what is to say of it, and the exact text."""
 
     name: str
     text: str

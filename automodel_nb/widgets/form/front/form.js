@@ -136,22 +136,23 @@ class FormFront {
 
   /** The kernel was restarted or is gone, and hears nothing: the text stays, to be taken along. */
   lose() {
-    const mounts = [...document.getElementsByClassName(`amnb-form-${this.key}`)];
-    clearInterval(this.timer);
-    for (const view of this.views) view.root.remove();
-    this.views.clear();
-    for (const mount of mounts) {
+    for (const mount of this.leave()) {
       mount.replaceChildren(h("div", { class: "amnb-form amnb-lost" }, h("div", {}, "The kernel that held this form is gone. To go on, run the cell again. What it held:"), h("pre", {}, this.cellText)));
     }
-    forms.delete(this.key);
   }
 
   end() {
-    clearInterval(this.timer);
     this.style?.remove();
+    for (const mount of this.leave()) mount.amnbView = undefined;
+  }
+
+  /** Takes the form out of the page; the places where it was. */
+  leave() {
+    clearInterval(this.timer);
     for (const view of this.views) view.root.remove();
-    for (const mount of document.getElementsByClassName(`amnb-form-${this.key}`)) mount.amnbView = undefined;
+    this.views.clear();
     forms.delete(this.key);
+    return [...document.getElementsByClassName(`amnb-form-${this.key}`)];
   }
 }
 
