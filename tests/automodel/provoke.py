@@ -22,7 +22,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 from automodel_nb import cpu
-from tests.automodel.real import environment, make_tiny, recipe_text, run
+from tests.automodel.real import ROOT, environment, make_tiny, recipe_text, run
 
 LOGS = Path(__file__).parents[1] / "data/logs"
 CLI = ["-m", "nemo_automodel.cli.app", "recipe.yaml"]
@@ -240,11 +240,12 @@ def shortened(log: str, cwd: Path) -> str:
     """Without this machine's paths."""
     packages = Path(sys.executable).parents[1] / f"lib/python{sys.version_info.major}.{sys.version_info.minor}/site-packages"
     for path, name in (
-        (str(cwd), "/work/run"),
-        (str(make_tiny()), "/work/tiny"),
+        (str(cwd), "/jobs/run"),
+        (str(make_tiny()), "/jobs/tiny"),
         (str(packages), "/venv/lib/site-packages"),
         (sys.executable, "/venv/bin/python"),
         (os.path.dirname(os.__file__), "/usr/lib/python3"),
+        (str(ROOT), "/repo"),
     ):
         log = log.replace(path, name)
     return log

@@ -120,7 +120,7 @@ def main() -> None:
         directory = Path(tempfile.mkdtemp(prefix="provoke-"))
         kernel = Kernel(lab, directory, patch)
         for name, job in {**{name: run(kernel) for name, run in QUICK.items()}, **slow(kernel)}.items():
-            log = job.paths.log.read_text().replace(str(job.directory), "/work/job").replace(str(directory), "/work")
+            log = job.paths.log.read_text().replace(str(job.directory), "/jobs/job").replace(str(directory), "/jobs")
             (LOGS / f"slurm_{name}.log").write_text(log)
             seen = job.status.observation
             ends[name] = {"state": seen.state, "reason": seen.reason, "reason_code": seen.reason_code}
